@@ -104,6 +104,19 @@ def test_the_page_writes_commands_as_the_library_does(visit: Visit, name: str) -
         assert texts == [command_text(agent.space, command) for command in agent.front]
 
 
+PRESENT = """async ([name]) => {
+  const { present } = await import("/page/js/text.js");
+  const agent = await (await fetch(`/api/agents/${name}`)).json();
+  return agent.actions.map((_, action) => present(agent, action));
+}"""
+
+
+def test_what_an_action_does_is_said_in_english(visit: Visit) -> None:
+    page = visit.open()
+    verbs = {verb.split()[0] for name in pf.list_agents() for verb in page.evaluate(PRESENT, [name])}
+    assert verbs == {"accelerates", "brakes", "does", "goes", "mines", "picks", "turns"}
+
+
 def test_a_slider_changes_the_probabilities_without_a_request(visit: Visit) -> None:
     page = visit.open("#agent=deep-sea-treasure&command=8,-8&step=5&explore=space")
     visit.until(page, "window.paretofoil.store.get().folded")

@@ -146,6 +146,19 @@ def test_never_offers_a_next_step(visit: Visit) -> None:
 
 
 @pytest.mark.long
+def test_never_says_what_can_be_had_instead(visit: Visit) -> None:
+    page = visit.ask("#agent=deep-sea-treasure&command=8,-8&step=5&foil=up")
+    assert page.locator(".answer .sentence").inner_text() == (
+        "Nothing that you can ask for makes the agent choose up here."
+    )
+    instead = page.locator(".closest-outcome")
+    instead.get_by_text("It then goes down, and the episode ends with 5 treasure in 7 steps.").wait_for()
+    assert instead.inner_text().startswith("What you can get here: ask for 8 treasure in 2.6 steps from here on.")
+    instead.get_by_role("button", name="Why not down?").click()
+    page.locator(".answer .show").first.wait_for()
+
+
+@pytest.mark.long
 def test_never_at_any_step_is_said(visit: Visit) -> None:
     page = visit.ask("#agent=reward-line&command=0.5,0.5&step=2&foil=down")
     page.get_by_role("button", name="Find a step at which it can be made to choose down").click()

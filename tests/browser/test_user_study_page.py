@@ -57,9 +57,9 @@ def rows_of(page: Any, replies: Path) -> list[dict[str, str]]:
     return [row for row in csv.DictReader(io.StringIO(replies_csv(replies))) if row["participant"] == key]
 
 
-def newcomer(visit: Visit, **settings: Any) -> Any:
+def newcomer(visit: Visit, link: str = "study.html", **settings: Any) -> Any:
     """A page whose person has agreed and read the introduction."""
-    page = visit.open("study.html", **settings)
+    page = visit.open(link, **settings)
     page.get_by_role("button", name="I agree and take part").click()
     page.get_by_role("button", name="Begin").click()
     page.wait_for_selector(".next")
@@ -92,7 +92,13 @@ def kind_of(page: Any) -> str:
     return next(kind for words, kind in WORDS.items() if title.startswith(words))
 
 
-WORDS = {"What will": "predict", "Two submarines": "choose", "The submarine": "steer", "Finally": "end"}
+WORDS = {
+    "What will": "predict",
+    "Two submarines": "choose",
+    "The submarine": "steer",
+    "This task": "check",
+    "Finally": "end",
+}
 
 
 def act(page: Any) -> dict[str, str]:
@@ -104,6 +110,9 @@ def act(page: Any) -> dict[str, str]:
         done["reply"] = "down"
     if kind == "choose":
         page.get_by_role("radio", name="Agent B").check()
+    if kind == "check":
+        page.get_by_role("radio", name="treasure").check()
+        done["reply"] = "treasure"
     if kind == "steer":
         page.locator(".reply").get_by_label("time", exact=True).fill("0")
     for scale in page.locator(".rating").all():
@@ -128,22 +137,25 @@ def steps(page: Any) -> Iterator[str]:
 
 
 def test_a_participant_goes_through_the_study_and_the_csv_has_what_they_did(visit: Visit, replies: Path) -> None:
-    page = newcomer(visit)
+    page = newcomer(visit, "study.html?PROLIFIC_PID=5f0c&STUDY_ID=64aa&SESSION_ID=77bb")
     done = []
     while page.locator(".next").count():
         done.append(act(page))
         go_on(page)
     page.get_by_role("heading", name="Thank you").wait_for()
+    assert page.locator(".completion").inner_text().startswith("Your completion code: EXAMPLE1")
+    assert page.get_by_role("link", name="Finish").get_attribute("href").endswith("/complete?cc=EXAMPLE1")
     rows = rows_of(page, replies)
+    assert {row["PROLIFIC_PID"] for row in rows} == {"5f0c"}
     assert [row["kind"] for row in rows] == [step["kind"] for step in done]
-    assert [row["position"] for row in rows] == ["1", "2", "3", "4", "5"]
+    assert [row["position"] for row in rows] == ["1", "2", "3", "4", "5", "6"]
     by_kind = {row["kind"]: row for row in rows}
     assert {row["reply"] for row in rows if row["kind"] == "predict"} == {"down"}
     assert by_kind["choose"]["reply"] == by_kind["choose"]["agents"].split()[1]
     assert by_kind["choose"]["correct"] == str(int(by_kind["choose"]["reply"] == "deep-sea-treasure"))
     assert by_kind["steer"]["reply"].endswith(" -1.0")
     assert (by_kind["steer"]["truth"], by_kind["steer"]["correct"]) == ("down", "1")
-    assert {row["rating_sure"] for row in rows if row["kind"] != "end"} == {"4"}
+    assert {row["rating_sure"] for row in rows if row["kind"] not in ("check", "end")} == {"4"}
     assert [by_kind["end"][f"rating_{name}"] for name in ("understood", "trust", "effort")] == ["4", "4", "4"]
     assert all(float(row["seconds"]) > 0 and row["loads"] == "1" for row in rows)
 
@@ -185,7 +197,7 @@ def test_a_reload_goes_on_where_one_was_and_counts_time_on(visit: Visit, replies
     page.wait_for_timeout(300)
     page.reload()
     page.wait_for_selector(".next")
-    assert page.locator("#study-progress").inner_text() == place == "Screen 2 of 5"
+    assert page.locator("#study-progress").inner_text() == place == "Screen 2 of 6"
     assert page.locator(".step-title").inner_text() == title
     act(page)
     go_on(page)
@@ -208,7 +220,7 @@ def test_a_reply_whose_receipt_was_lost_is_sent_again_and_kept_once(visit: Visit
     page.unroute("**/replies")
     assert len(rows_of(page, replies)) == 1
     page.get_by_role("button", name="Try again").click()
-    page.get_by_text("Screen 2 of 5").wait_for()
+    page.get_by_text("Screen 2 of 6").wait_for()
     assert len(rows_of(page, replies)) == 1
     visit.forgive("Failed to load resource")
 
@@ -239,7 +251,7 @@ def test_the_keyboard_alone_does_a_step(visit: Visit, replies: Path) -> None:
     page.keyboard.press("ArrowRight")
     tab_to(page, ".next")
     page.keyboard.press("Enter")
-    page.get_by_text(f"Screen {before + 2} of 5").wait_for()
+    page.get_by_text(f"Screen {before + 2} of 6").wait_for()
     [row] = rows_of(page, replies)[before:]
     assert row["rating_sure"] == "2"
     assert row["reply"]

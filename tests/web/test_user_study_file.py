@@ -61,7 +61,10 @@ MALFORMED: list[tuple[dict[str, Any], str]] = [
     (changed("conditions", 1, "shows", to=["miracles"]), "conditions.1.shows.0: expected 'counterfactuals', 'proofs'"),
     (changed("conditions", 1, "shows", to=["proofs"]), "conditions.1: expected counterfactuals wherever proofs"),
     (changed("conditions", 1, "shwos", to=["proofs"]), "did you mean shows?"),
-    (changed("tasks", PREDICT, "kind", to="guess"), "tasks.0: expected 'predict', 'steer', 'choose' as 'kind', got"),
+    (
+        changed("tasks", PREDICT, "kind", to="guess"),
+        "tasks.0: expected 'predict', 'steer', 'choose', 'check' as 'kind', got",
+    ),
     (changed("tasks", PREDICT, "kind"), "tasks.0: expected an object with 'kind', got"),
     (changed("tasks", PREDICT, "step"), "tasks.0.predict.step: expected a value, got none"),
     (changed("tasks", PREDICT, "foil", to="down"), "tasks.0.predict: expected fields among"),

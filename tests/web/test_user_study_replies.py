@@ -61,7 +61,13 @@ def send(host: Visitor, sent: dict[str, Any], number: int = 0) -> httpx.Response
 
 def some_reply(screen: dict[str, Any]) -> dict[str, Any]:
     """What somebody might reply: down, the trained one, hardly any time."""
-    replied = {"predict": "down", "choose": "deep-sea-treasure", "steer": [1.0, -1.0], "end": None}[screen["kind"]]
+    replied = {
+        "predict": "down",
+        "choose": "deep-sea-treasure",
+        "steer": [1.0, -1.0],
+        "check": "treasure",
+        "end": None,
+    }[screen["kind"]]
     return {"screen": screen["name"], "reply": replied, "ratings": {rating["name"]: 2 for rating in screen["ratings"]}}
 
 
@@ -115,9 +121,9 @@ def test_the_csv_says_what_each_condition_shows(host: Visitor, replies: Path) ->
 
 def test_neither_what_is_right_nor_the_condition_is_told(host: Visitor) -> None:
     plan = join(host)
-    assert set(plan) == {"shows", "screens", "next"}
+    assert set(plan) == {"key", "shows", "screens", "next", "completion"}
     for screen in plan["screens"]:
-        assert set(screen) == {"name", "kind", "text", "episodes", "command", "foil", "ratings"}
+        assert set(screen) == {"name", "kind", "text", "episodes", "command", "foil", "options", "ratings"}
         for episode in screen["episodes"]:
             assert set(episode) == {"agent", "command", "seed", "until", "explained"}
 

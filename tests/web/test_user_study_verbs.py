@@ -69,7 +69,7 @@ def test_a_study_that_cannot_be_read_is_one_line(
 def test_a_study_is_checked_without_being_served(run: Run, tmp_path: Path) -> None:
     code, out, _ = run("user-study", "check", str(EXAMPLE))
     assert code == 0
-    assert "4 conditions, 4 tasks, 4 ratings: ready to serve." in out
+    assert "4 conditions, 5 tasks, 4 ratings: ready to serve." in out
     assert list(tmp_path.iterdir()) == []
 
 

@@ -134,8 +134,8 @@ def app_of(server: Server) -> FastAPI:
     start_page = "/page/" if server.study is None else "/page/study.html"
 
     @app.get("/", include_in_schema=False)
-    async def redirect_to_page() -> RedirectResponse:
-        return RedirectResponse(start_page)
+    async def redirect_to_page(request: Request) -> RedirectResponse:
+        return RedirectResponse(f"{start_page}?{request.url.query}" if request.url.query else start_page)
 
     for kind in (HTTPException, RequestValidationError):
         app.add_exception_handler(kind, respond)

@@ -22,7 +22,7 @@ GUIDES = {
         5,
     ),
     "minecart": Guide(
-        "A cart drives to mines and brings two kinds of ore home. "
+        "A cart drives to mines and brings two kinds of ore home: ore 0 (blue) and ore 1 (yellow). "
         "You tell it how much of each to bring (the cart holds 1.5 in all), and how much fuel to burn.",
         (0.0, 1.5, -0.96),
         12,
@@ -57,7 +57,7 @@ GUIDES = {
         2,
     ),
     "fruit-tree": Guide(
-        "Go left or right seven times, down to a fruit with six nutrients. "
+        "Go left or right seven times, down to a fruit with six nutrients (the darker, the more). "
         "You tell it how much of each nutrient the fruit should have.",
         (3.3927696, 4.785309, 1.2438035, 7.204603, 1.7175233, 3.0309558),
         0,

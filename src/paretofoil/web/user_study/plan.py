@@ -51,6 +51,8 @@ Paragraphs = Annotated[tuple[Line, ...], Field(max_length=MAX_ITEMS)]
 Step = Annotated[int, Field(strict=True, ge=0, le=1_000_000)]
 Seed = Annotated[int, Field(strict=True, ge=0, lt=2**32)]
 Unique = AfterValidator(_check_unique)
+Parameter = Annotated[str, Field(pattern=r"^[A-Za-z_][A-Za-z0-9_]{0,62}$")]
+Code = Annotated[str, Field(pattern=r"^[A-Za-z0-9-]{1,64}$")]
 
 
 class Condition(StrictModel):
@@ -154,7 +156,58 @@ class ChooseTask(BaseTask):
         return self
 
 
-Task = Annotated[PredictTask | SteerTask | ChooseTask, Field(discriminator="kind")]
+class CheckTask(StrictModel):
+    """An attention check: the text says which option to choose."""
+
+    kind: Literal["check"]
+    name: Name
+    text: Line
+    options: Annotated[tuple[Line, ...], Field(min_length=2, max_length=11)]
+    correct: Line
+
+    @model_validator(mode="after")
+    def _check_correct(self) -> "CheckTask":
+        if self.correct not in self.options:
+            raise InvalidInput.expected(f"a correct option among {', '.join(self.options)}", repr(self.correct))
+        return self
+
+    @property
+    def agents(self) -> tuple[str, ...]:
+        return ()
+
+
+AgentTask = PredictTask | SteerTask | ChooseTask
+Task = Annotated[AgentTask | CheckTask, Field(discriminator="kind")]
+
+
+class Recruitment(StrictModel):
+    """A service that sends participants, by a link with their ids, and pays those who return with a code."""
+
+    parameters: Annotated[tuple[Parameter, ...], Field(min_length=1, max_length=10)] = (
+        "PROLIFIC_PID",
+        "STUDY_ID",
+        "SESSION_ID",
+    )
+    """Parameters of the address whose values are stored. The first one identifies the participant."""
+    code: Code
+    """What a participant who has replied to every screen is shown."""
+    failed_code: Code | None = None
+    """The same for those who failed an attention check; None: `code`."""
+    link: Annotated[Line, Field(pattern=r"^https://[^{}]*\{code\}[^{}]*$")] | None = None
+    """Where participants return to, with {code} in the place of the code."""
+
+
+class Analysis(StrictModel):
+    """How the report evaluates the replies. A preregistration states it."""
+
+    baseline: Name | None = None
+    """The condition that each other one is compared with; None: the first one."""
+    alpha: Annotated[float, Field(gt=0, lt=0.5)] = 0.05
+    """Level of the tests, after Holm's correction for the number of comparisons."""
+    min_seconds: Annotated[float, Field(ge=0, le=3600)] = 2.0
+    """Participants whose median time per task is shorter are excluded."""
+    max_failed_checks: Annotated[int, Field(strict=True, ge=0, le=MAX_ITEMS)] = 0
+    """Participants who failed more attention checks are excluded."""
 
 
 class UserStudy(StrictModel):
@@ -169,6 +222,22 @@ class UserStudy(StrictModel):
     introduction: Paragraphs = ()
     thanks: Paragraphs = ("Thank you for taking part.",)
     seed: Seed = 0
+    recruitment: Recruitment | None = None
+    analysis: Analysis = Analysis()
+
+    @model_validator(mode="after")
+    def _check_study(self) -> "UserStudy":
+        names = [condition.name for condition in self.conditions]
+        if self.analysis.baseline not in (None, *names):
+            raise InvalidInput.expected(f"a baseline among {', '.join(names)}", repr(self.analysis.baseline))
+        if all(isinstance(task, CheckTask) for task in self.tasks):
+            raise InvalidInput.expected("a task about an agent", "attention checks only")
+        return self
+
+    @property
+    def baseline(self) -> Condition:
+        """The condition that the others are compared with."""
+        return next(c for c in self.conditions if self.analysis.baseline in (None, c.name))
 
     def condition_of(self, number: int) -> Condition:
         """Return the condition of a participant (from 0). Each block of participants has each condition once."""

@@ -35,6 +35,8 @@ LOOSE_TABLES = STRICT_TABLES.replace(" STRICT", "")
 """The tables of earlier versions, and of SQLite before 3.37."""
 TABLES = STRICT_TABLES if sqlite3.sqlite_version_info >= (3, 37) else LOOSE_TABLES
 MAX_PARTICIPANTS = 10_000
+RECRUITED = "recruited "
+"""Prefix, in the table `about`, of the id that a recruitment service has given to a participant."""
 
 
 @dataclass(frozen=True)
@@ -116,9 +118,15 @@ class Replies:
             raise NotFound.expected("a participant of this study", repr(key))
         return participant
 
-    def join(self, key: str, condition_of: Callable[[int], str]) -> Participant:
-        """Return the participant with that id, who is added if new; `condition_of(number)` returns the condition."""
+    def join(self, key: str, condition_of: Callable[[int], str], ids: Mapping[str, str] | None = None) -> Participant:
+        """Return the participant with that id, who is added if new; `condition_of(number)` returns the condition.
+
+        `ids` are those of a recruitment service. If the first of them is known, its participant is returned.
+        """
+        recruited = f"{RECRUITED}{next(iter((ids or {}).values()), '')}"
         with self._connection() as connection:
+            known = connection.execute("SELECT value FROM about WHERE name = ?", (recruited,)).fetchone()
+            key = json.loads(known[0])["participant"] if known else key
             participant = _participant(connection, key)
             if participant is None:
                 number = connection.execute("SELECT count(*) FROM participant").fetchone()[0]
@@ -126,6 +134,9 @@ class Replies:
                     raise Conflict(f"this study already has {number:,} participants, which is the limit")
                 participant = Participant(number, key, condition_of(number))
                 connection.execute("INSERT INTO participant VALUES (?, ?, ?)", astuple(participant))
+                if ids:
+                    value = json.dumps({"participant": key, "ids": dict(ids)})
+                    connection.execute("INSERT INTO about VALUES (?, ?)", (recruited, value))
         return participant
 
     def count(self, participant: Participant) -> int:
@@ -133,6 +144,12 @@ class Replies:
         with self._connection() as connection:
             rows = connection.execute("SELECT count(*) FROM reply WHERE number = ?", (participant.number,))
             return int(rows.fetchone()[0])
+
+    def failed_checks(self, participant: Participant) -> int:
+        """Return how many attention checks a participant has failed."""
+        with self._connection() as connection:
+            query = "SELECT count(*) FROM reply WHERE number = ? AND kind = 'check' AND correct = 0"
+            return int(connection.execute(query, (participant.number,)).fetchone()[0])
 
     def add(self, reply: Reply) -> None:
         """Store a reply, or raise Conflict if the screen has a different one. An equal reply is stored only once."""
@@ -214,15 +231,26 @@ def _reading_errors(path: Path) -> Iterator[None]:
         raise StoreError(f"cannot use {path} ({brief_words(error)}); the replies in it are safe") from None
 
 
+def read_ids(path: Path) -> dict[str, dict[str, str]]:
+    """Return the ids that a recruitment service has given, by participant."""
+    with _reading_errors(path), open_to_read(path, "a file of replies") as connection:
+        query = "SELECT value FROM about WHERE name LIKE ?"
+        documents = [read_document(str(value), f"{path}") for (value,) in connection.execute(query, (f"{RECRUITED}%",))]
+    return {str(document["participant"]): document["ids"] for document in documents}
+
+
 def replies_csv(path: Path) -> str:
     """Return all replies of a file as CSV, one line for each screen. Each rating has a column."""
     study, people, replies = read_replies(path)
+    ids, parameters = read_ids(path), study.recruitment.parameters if study.recruitment else ()
     shows = {condition.name: condition.shows for condition in study.conditions}
     parts, ratings = get_args(Part), [rating.name for rating in study.ratings]
     file = io.StringIO()
     writer = csv.writer(file, lineterminator="\n")
     columns = ("position", "step", "kind", "agents", "reply", "truth", "correct", "seconds", "away", "loads")
-    writer.writerow(["participant", "condition", *parts, *columns, *(f"rating_{name}" for name in ratings)])
+    writer.writerow(
+        ["participant", "condition", *parts, *columns, *(f"rating_{name}" for name in ratings), *parameters]
+    )
     for reply in replies:
         person = people[reply.number]
         writer.writerow(
@@ -230,7 +258,7 @@ def replies_csv(path: Path) -> str:
                 *(person.id, person.condition, *(int(part in shows[person.condition]) for part in parts)),
                 *(reply.position + 1, reply.step, reply.kind, reply.agents, reply.reply, reply.truth),
                 *("" if reply.correct is None else int(reply.correct), f"{reply.seconds:.3f}", f"{reply.away:.3f}"),
-                *(reply.loads, *map(reply.ratings.get, ratings)),
+                *(reply.loads, *map(reply.ratings.get, ratings), *map(ids.get(person.id, {}).get, parameters)),
             ]
         )
     return file.getvalue()

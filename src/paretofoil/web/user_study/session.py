@@ -13,7 +13,7 @@ from pydantic import BaseModel, Field
 from paretofoil.core.errors import InvalidInput
 from paretofoil.core.json import brief
 from paretofoil.web.models import Command, StrictModel
-from paretofoil.web.user_study.plan import END, Part, Rating, UserStudy
+from paretofoil.web.user_study.plan import END, CheckTask, Parameter, Part, Rating, UserStudy
 from paretofoil.web.user_study.replies import Participant, Replies, Reply
 from paretofoil.web.user_study.tasks import FindAgent, Verdict, WatchedEpisode, prepare_tasks
 
@@ -24,20 +24,30 @@ class Screen(BaseModel):
     """One screen of a participant: a task with its ratings, or the ratings at the end. The right reply is not in it."""
 
     name: str
-    kind: Literal["predict", "choose", "steer", "end"]
+    kind: Literal["predict", "choose", "steer", "check", "end"]
     text: str | None = None
     episodes: Sequence[WatchedEpisode] = ()
     command: Sequence[float] | None = None
     foil: str | None = None
+    options: Sequence[str] = ()
     ratings: Sequence[Rating]
+
+
+class Completion(BaseModel):
+    """What a participant takes back to the recruitment service."""
+
+    code: str
+    link: str | None
 
 
 class ParticipantScreens(BaseModel):
     """A participant's screens. The name of the condition is not in it."""
 
+    key: str = Field(description="The participant's random number: an earlier one if the recruitment id is known.")
     shows: Sequence[Part]
     screens: Sequence[Screen]
     next: int = Field(description="Index of the first screen without a reply; the number of screens if all have one.")
+    completion: Completion | None = Field(description="After the last reply, if participants are recruited.")
 
 
 ScreenName = Annotated[str, Field(min_length=1, max_length=63)]
@@ -47,6 +57,9 @@ class Consent(StrictModel):
     """A participant agrees to take part."""
 
     agreed: Literal[True]
+    ids: dict[Parameter, Annotated[str, Field(max_length=200)]] = Field(
+        default={}, max_length=10, description="Parameters of the address that the study stores."
+    )
 
 
 class ReplyRequest(StrictModel):
@@ -70,9 +83,13 @@ class UserStudySession:
         self._tasks = prepare_tasks(study, find)
         self._replies = Replies(replies, study)
 
-    def join(self, key: str) -> ParticipantScreens:
+    def join(self, key: str, ids: Mapping[str, str]) -> ParticipantScreens:
         """Add a participant. One who has joined before keeps condition, order and replies."""
-        return self._show(self._replies.join(key, lambda number: self.study.condition_of(number).name))
+        parameters = self.study.recruitment.parameters if self.study.recruitment else ()
+        if unknown := set(ids) - set(parameters):
+            raise InvalidInput.expected(f"ids among {', '.join(parameters) or 'none'}", ", ".join(sorted(unknown)))
+        known = {name: ids[name] for name in parameters if ids.get(parameters[0]) and name in ids}
+        return self._show(self._replies.join(key, lambda number: self.study.condition_of(number).name, known))
 
     def show(self, key: str) -> ParticipantScreens:
         return self._show(self._replies.find(key))
@@ -98,6 +115,7 @@ class UserStudySession:
         ratings = study.ratings_of(number, "task")
         screens = []
         for task in study.tasks_of(number):
+            checks = isinstance(task, CheckTask)
             episodes = self._tasks[participant.condition, task.name].episodes
             screens.append(
                 Screen(
@@ -105,9 +123,10 @@ class UserStudySession:
                     kind=task.kind,
                     text=task.text,
                     episodes=[episodes[side] for side in study.sides_of(number, task)],
-                    command=task.command,
+                    command=getattr(task, "command", None),
                     foil=getattr(task, "foil", None),
-                    ratings=ratings,
+                    options=getattr(task, "options", ()),
+                    ratings=() if checks else ratings,
                 )
             )
         last = study.ratings_of(number, END)
@@ -116,7 +135,18 @@ class UserStudySession:
     def _show(self, participant: Participant) -> ParticipantScreens:
         [condition] = [c for c in self.study.conditions if c.name == participant.condition]
         screens, num_replies = self._screens(participant), self._replies.count(participant)
-        return ParticipantScreens(shows=condition.shows, screens=screens, next=num_replies)
+        completion = self._completion(participant) if num_replies == len(screens) else None
+        return ParticipantScreens(
+            key=participant.id, shows=condition.shows, screens=screens, next=num_replies, completion=completion
+        )
+
+    def _completion(self, participant: Participant) -> Completion | None:
+        recruitment = self.study.recruitment
+        if recruitment is None:
+            return None
+        failed = self._replies.failed_checks(participant) > self.study.analysis.max_failed_checks
+        code = recruitment.failed_code if failed and recruitment.failed_code else recruitment.code
+        return Completion(code=code, link=recruitment.link and recruitment.link.replace("{code}", code))
 
     def _judge(self, participant: Participant, position: int, screen: Screen, request: ReplyRequest) -> Reply:
         """Check a reply and compare it with the right one."""
@@ -156,7 +186,10 @@ def study_router(session: UserStudySession) -> APIRouter:
     """Return the routes of a user study."""
     router = APIRouter(tags=["user study"])
 
-    @router.get("/study", response_model_include={"title", "consent", "introduction", "thanks"})
+    public = {"title", "consent", "introduction", "thanks"}
+    included = {**dict.fromkeys(public, True), "recruitment": {"parameters"}}  # the codes are told at the end
+
+    @router.get("/study", response_model_include=included)  # type: ignore[arg-type]
     async def show_study() -> UserStudy:
         """Return what the user study is about, and what participants agree to."""
         return session.study
@@ -164,7 +197,7 @@ def study_router(session: UserStudySession) -> APIRouter:
     @router.put("/study/participants/{key}")
     async def take_part(key: Key, consent: Consent) -> ParticipantScreens:
         """Take part under a random number. Who has joined before continues."""
-        return await asyncio.to_thread(session.join, key)
+        return await asyncio.to_thread(session.join, key, consent.ids)
 
     @router.get("/study/participants/{key}")
     async def show_participant(key: Key) -> ParticipantScreens:

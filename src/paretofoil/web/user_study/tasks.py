@@ -15,7 +15,16 @@ from paretofoil.core.policy import probabilities, query
 from paretofoil.explanation.attainable import consequence
 from paretofoil.explanation.explain import explain
 from paretofoil.explanation.questions import find_action
-from paretofoil.web.user_study.plan import ChooseTask, Condition, PredictTask, SteerTask, Task, UserStudy
+from paretofoil.web.user_study.plan import (
+    AgentTask,
+    CheckTask,
+    ChooseTask,
+    Condition,
+    PredictTask,
+    SteerTask,
+    Task,
+    UserStudy,
+)
 
 CHECK_SECONDS = 5.0
 """Time limit of the search that checks whether some command leads to the foil of a task."""
@@ -90,6 +99,8 @@ def prepare_tasks(study: UserStudy, find: FindAgent) -> dict[tuple[str, str], Pr
 
 def _prepare_task(task: Task, find: FindAgent, condition: Condition) -> PreparedTask:
     try:
+        if isinstance(task, CheckTask):
+            return _prepare_check(task)
         if isinstance(task, ChooseTask):
             return _prepare_choose(task, find)
         name = condition.agent(task.agent)
@@ -106,6 +117,15 @@ def _prepare_task(task: Task, find: FindAgent, condition: Condition) -> Prepared
         return _prepare_steer(task, agent, decision, watched)
     except InvalidInput as error:
         raise type(error)(f"task {task.name}, condition {condition.name}: {error}") from None
+
+
+def _prepare_check(task: CheckTask) -> PreparedTask:
+    def judge(reply: Any) -> Verdict:
+        if reply not in task.options:
+            raise InvalidInput.expected(f"one of {', '.join(task.options)} as reply", brief(reply))
+        return Verdict(reply, task.correct, reply == task.correct)
+
+    return PreparedTask(task, (), judge, task.correct)
 
 
 def _prepare_predict(task: PredictTask, agent: Agent, decision: Decision, watched: WatchedEpisode) -> PreparedTask:
@@ -158,7 +178,7 @@ def _prepare_choose(task: ChooseTask, find: FindAgent) -> PreparedTask:
     return PreparedTask(task, episodes, judge, better)
 
 
-def _watched_episode(task: Task, name: str, agent: Agent, episode: Episode, until: int | None) -> WatchedEpisode:
+def _watched_episode(task: AgentTask, name: str, agent: Agent, episode: Episode, until: int | None) -> WatchedEpisode:
     explained = tuple(ExplainedStep(step, _most_probable_foil(agent, episode, step)) for step in task.explained)
     return WatchedEpisode(name, task.watched, task.seed, until, explained)
 

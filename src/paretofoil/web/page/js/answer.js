@@ -3,14 +3,14 @@
 import { announce, bringIntoView, button, el, errorBox, refill } from "./dom.js";
 import { answerDetails, changePicture } from "./answer_details.js";
 import { isSaved } from "./saved.js";
-import { commandText, plainNumbers } from "./text.js";
+import { commandText, plainNumbers, present } from "./text.js";
 
 /** Return what is proven about an answer. The quoted command is rounded: a slightly smaller change may exist. */
 function proofLabel(answer) {
   const restricted = ["kept", "held", "free"].some((name) => answer.question[name].length);
   const within = restricted ? " with these options" : "";
   if (answer.status === "proven infeasible")
-    return ["never", `Proven: no command in the search region leads to this action${within}`];
+    return ["never", `Proven for every command in the search region${within}`];
   if (answer.status === "not found") return ["open", "Not found. Nothing is proven"];
   if (answer.status === "found" || !(answer.lower_bound > 0)) return ["open", "Found. A smaller change may exist"];
   const larger = Math.max(0, answer.quoted.distance / answer.lower_bound - 1);
@@ -25,16 +25,19 @@ function percentUp(share) {
 /** @param {import("./state.js").Store} store */
 export function createAnswer(scope, store, controller) {
   const root = el("section", { class: "card answer", "aria-label": "The answer", "aria-busy": "false" });
+  const closest = el("div", { class: "closest-outcome" });
   scope.draw(["answer"], (state) => {
     const { status } = state.answer;
     root.hidden = status === "idle";
     root.setAttribute("aria-busy", String(status === "waiting"));
     if (status === "waiting" && root.dataset.status === "waiting") return progress(root, state.answer.progress);
     root.dataset.status = status;
-    refill(root, parts(state, controller));
+    refill(root, parts(state, controller, closest));
+    refill(closest, closestPart(state, controller));
     const inPanel = document.activeElement?.closest(".explore"); // the user changes options below
     if ((status === "waiting" || status === "done") && !inPanel) bringIntoView(root);
   });
+  scope.draw(["precomputed"], (state) => refill(closest, closestPart(state, controller)));
   scope.draw(["rollout"], ({ rollout }) => {
     for (const show of /** @type {NodeListOf<HTMLButtonElement>} */ (root.querySelectorAll("button.show")))
       show.disabled = rollout?.status === "waiting";
@@ -42,7 +45,7 @@ export function createAnswer(scope, store, controller) {
   return root;
 }
 
-function parts(state, controller) {
+function parts(state, controller, closest) {
   const { agent, foil, answer } = state;
   if (answer.status === "idle") return [];
   const question = el("h2", {}, `Why not ${agent.actions[foil]}?`);
@@ -50,7 +53,7 @@ function parts(state, controller) {
   if (answer.status === "cancelled")
     return [question, el("p", {}, "The search was cancelled."), again(foil, controller)];
   if (answer.status === "failed") return [question, errorBox(answer.error, () => controller.ask(foil))];
-  return [question, ...finished(state, controller)];
+  return [question, ...finished(state, controller, closest)];
 }
 
 function waiting(share, controller) {
@@ -72,24 +75,31 @@ function again(foil, controller) {
   return button("Ask again", () => controller.ask(foil));
 }
 
+/** Return the library's sentence with short numbers. That of an impossible foil is in the details, with its margin. */
+function sentenceOf(agent, { sentence, answer }) {
+  if (answer.status !== "proven infeasible" || answer.question.foil === null)
+    return plainNumbers(sentence || answer.sentence);
+  return `Nothing that you can ask for makes the agent choose ${agent.actions[answer.question.foil]} here.`;
+}
+
 /** Return the main parts of an answer, which the comparison shows, too. */
 export function answerParts(agent, result) {
   const { answer } = result;
   const [kind, label] = proofLabel(answer);
   return [
-    el("p", { class: "sentence" }, plainNumbers(result.sentence || answer.sentence)),
+    el("p", { class: "sentence" }, sentenceOf(agent, result)),
     answer.quoted && changePicture(agent.objectives, answer.question.command, answer.quoted.command),
     el("p", { class: `proof ${kind}` }, label),
   ];
 }
 
-function finished(state, controller) {
+function finished(state, controller, closest) {
   const {
     agent,
     answer: { result },
   } = state;
   const { answer } = result;
-  announce(plainNumbers(result.sentence || answer.sentence));
+  announce(sentenceOf(agent, result));
   return [
     ...answerParts(agent, result),
     answer.quoted &&
@@ -102,16 +112,16 @@ function finished(state, controller) {
         }),
         button("Show on the map", () => bringIntoView(document.querySelector("canvas.space"), "center")),
       ),
-    !answer.quoted && nextSteps(state, controller),
+    !answer.quoted && nextSteps(state, controller, closest),
     attainable(agent, answer, controller),
     alternatives(agent, answer, controller),
     answerDetails(state, result),
   ];
 }
 
-/** Return what to do if no command leads to the foil: ask at another step, or for another action here. */
-function nextSteps(state, controller) {
-  const { agent, foil, precomputed } = state;
+/** Return what to do if no command leads to the foil: another step, or the closest outcome that can be reached here. */
+function nextSteps(state, controller, closest) {
+  const { agent, foil } = state;
   const note = el("p", { class: "small", role: "status" });
   const look = button(
     `Find a step at which it can be made to choose ${agent.actions[foil]}`,
@@ -126,14 +136,26 @@ function nextSteps(state, controller) {
     },
     { class: "primary look" },
   );
-  const others = Object.entries(precomputed).filter(([, { answer }]) => answer.quoted);
-  return el(
-    "div",
-    { class: "next-steps" },
-    !isSaved() && look,
-    others.map(([action]) => button(`Why not ${agent.actions[action]}?`, () => controller.ask(Number(action)))),
-    note,
-  );
+  return el("div", { class: "next-steps" }, closest, !isSaved() && look, note);
+}
+
+/** Return the smallest change that makes the agent do something else here, with its outcome, and a button that asks. */
+function closestPart({ agent, precomputed, answer }, controller) {
+  if (answer.status !== "done" || answer.result.answer.quoted) return null;
+  const found = Object.entries(precomputed)
+    .map(([action, { answer: other }]) => ({ action: Number(action), ...other }))
+    .filter(({ quoted }) => quoted)
+    .sort((a, b) => a.quoted.distance - b.quoted.distance)[0];
+  if (!found) return null;
+  const { achieved } = found.rollouts?.quoted ?? {};
+  const asked = plainNumbers(commandText(agent.objectives, found.quoted.command));
+  const ends = achieved && !agent.stochastic && agent.space.kind !== "simplex";
+  const outcome = ends ? `, and the episode ends with ${plainNumbers(commandText(agent.objectives, achieved))}` : "";
+  const later = found.question.collected ? " from here on" : "";
+  return [
+    el("p", {}, `What you can get here: ask for ${asked}${later}. It then ${present(agent, found.action)}${outcome}.`),
+    button(`Why not ${agent.actions[found.action]}?`, () => controller.ask(found.action)),
+  ];
 }
 
 /** Return the attainable command: one whose rollout delivers what it asks for. */

@@ -87,7 +87,7 @@ const participant = (key) => `/api/study/participants/${encodeURIComponent(key)}
 /** @returns {Promise<Object>} the description of the user study */
 export const readStudy = () => call("GET", "/api/study");
 /** @returns {Promise<Object>} the screens of a new participant */
-export const takePart = (key) => call("PUT", participant(key), { agreed: true });
+export const takePart = (key, ids) => call("PUT", participant(key), { agreed: true, ids });
 /** @returns {Promise<Object>} the screens of a participant who has joined before */
 export const readParticipant = (key) => call("GET", participant(key));
 /** @returns {Promise<Object>} the participant after a reply */

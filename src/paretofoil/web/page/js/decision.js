@@ -4,9 +4,10 @@ import { canAnswer } from "./api.js";
 import { colourOf } from "./colours.js";
 import { questionOf } from "./controller.js";
 import { button, el, refill, withHiddenText } from "./dom.js";
+import { isSaved } from "./saved.js";
 import { amountsTable, endingText } from "./stage.js";
 import { DEFAULT_SETTINGS, cellsOf, decisionOf } from "./state.js";
-import { percent, present, sign } from "./text.js";
+import { badge, percent, present, sign } from "./text.js";
 
 /** Actions, at most, of which all have a row of their own; of more, only the valid ones have one. */
 const ROWS = 8;
@@ -16,7 +17,14 @@ export function createDecision(scope, store, controller) {
   const root = el("section", { class: "card decision", "aria-label": "The decision" });
   const head = el("div", {});
   const list = el("ul", { class: "actions" });
-  root.append(head, list);
+  const hint = el(
+    "p",
+    { class: "small ask-hint" },
+    "The bars show how likely each action is. Ask “Why not?”: the answer is the smallest change of your command with " +
+      "which it would have done that instead.",
+  );
+  root.append(head, list, hint);
+  scope.draw(["foil", "arrived"], ({ foil, arrived }) => (hint.hidden = foil !== null || arrived || isSaved()));
   scope.draw(["step", "episode", "arrived"], (state) => refill(head, heading(state)));
   scope.draw(["step", "episode", "foil", "precomputed", "flips"], (state) => fill(list, state, controller));
   return root;
@@ -81,7 +89,7 @@ function row(agent, action, controller) {
     el(
       "span",
       { class: "swatch", "aria-hidden": "true", vars: { "--colour": colourOf(action) } },
-      sign(name) || name.charAt(0),
+      badge(name),
     ),
     el("span", { class: "action-name" }, name),
     el("span", { class: "bar" }, el("span", { class: "fill", vars: { "--colour": colourOf(action) } })),

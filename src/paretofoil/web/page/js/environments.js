@@ -7,8 +7,8 @@ import { title } from "./text.js";
 import { uploadCard } from "./upload.js";
 
 const LEAD =
-  "Each of these agents acts on a command: what it should bring. Choose one, and ask why it did not act otherwise. " +
-  "The answer is the smallest change of the command with which it would have.";
+  "Each of these agents does what you ask for. Choose one, watch it, and ask why it did not do something else. " +
+  "The answer is the smallest change of what you asked for with which it would have.";
 
 /** @param {HTMLElement} root */
 export function showEnvironments(root, store, controller) {
@@ -56,6 +56,7 @@ function environmentCard(agent, variants, controller) {
     el(
       "p",
       { class: "chips" },
+      el("span", { class: "chips-label" }, "You ask for"),
       agent.objectives.map((objective) => el("span", { class: "chip" }, objective.name)),
     ),
     variants.length > 0 && variantButtons(agent, variants, controller),

@@ -40,11 +40,11 @@ export function showEpisode(root, scope, store, controller) {
 function liveMaps(scope, store, controller) {
   const { agent } = store.get();
   const release = () => !isSaved() && store.get().probe && controller.showRollout(store.get().probe, "probe");
-  const hint = isSaved() ? "see what the agent would do." : "the agent turns. Let go, and it acts.";
+  const hint = isSaved() ? "you see what the agent would do." : "the arrow turns. Let go, and the agent acts.";
   const now = el(
     "div",
     { class: "map-now" },
-    el("p", { class: "small" }, `Drag it, or type: ${hint}`),
+    el("p", { class: "small" }, `Move a slider, drag the dot on the map, or type a number: ${hint}`),
     createCommandSpace(scope, store, controller, release),
   );
   if (!agent.atlas || isSaved()) return now;

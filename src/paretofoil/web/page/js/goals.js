@@ -110,8 +110,11 @@ export function goalName({ objectives, front }, i) {
   if (best.length) return best.join(", ").replace(/, ([A-Z])/g, (_, letter) => `, ${letter.toLowerCase()}`);
   const rank = (j) => front.filter((point) => point[j] < front[i][j]).length / Math.max(1, front.length - 1);
   const ranks = objectives.map((_, j) => rank(j));
-  const strongest = objectives[ranks.indexOf(Math.max(...ranks))];
-  return objectives.length === 2 ? "In between" : `${strongest.cost ? "Little" : "Rich in"} ${strongest.name}`;
+  if (objectives.length === 2) return "In between";
+  const order = objectives.map((_, j) => j).sort((a, b) => ranks[b] - ranks[a]);
+  const [first, second] = order.map((j) => objectives[j]);
+  const also = ranks[order[1]] >= 0.5 ? `, ${second.cost ? "little" : "some"} ${second.name}` : "";
+  return `${first.cost ? "Little" : "Rich in"} ${first.name}${also}`;
 }
 
 /** Return one objective of a command as a bar. */

@@ -76,7 +76,10 @@ export function drawNames(pen, frame, places, names) {
   pen.textBaseline = "middle";
   for (const { action, x, y, room } of places) {
     if (room < 2.5) continue;
-    const [left, top] = [frame.box.x + x * frame.box.width, frame.box.y + y * frame.box.height];
+    const half = pen.measureText(names[action]).width / 2 + 4;
+    const within = (at, start, length, margin) => Math.max(start + margin, Math.min(at, start + length - margin));
+    const left = within(frame.box.x + x * frame.box.width, frame.box.x, frame.box.width, half);
+    const top = within(frame.box.y + y * frame.box.height, frame.box.y, frame.box.height, 10);
     pen.strokeStyle = themed("--paper");
     pen.globalAlpha = 0.75;
     pen.lineWidth = 4;

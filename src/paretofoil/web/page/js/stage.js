@@ -7,7 +7,7 @@ import { influenceSteps } from "./influence.js";
 import { probabilities } from "./policy.js";
 import { isSaved } from "./saved.js";
 import { decisionOf } from "./state.js";
-import { commandText, isMove, past, plainNumbers, present, quantity, sign, signed } from "./text.js";
+import { commandText, isMove, badge, past, plainNumbers, present, quantity, signed } from "./text.js";
 
 /** Frames of a film, at most: of a longer episode some steps are skipped while it plays. */
 const FRAMES = 120;
@@ -307,7 +307,7 @@ export function amountsTable(heads, objectives, valuesOf) {
 
 function stepMark(agent, { action, alt }, run) {
   const name = action === null ? "end" : agent.actions[action];
-  const shown = action === null ? "⚑" : sign(name) || name.slice(0, 2);
+  const shown = action === null ? "⚑" : badge(name);
   return el("span", { class: "step", title: alt, on: { click: run } }, shown);
 }
 

@@ -1,8 +1,8 @@
 /** A user study: consent, introduction, one screen after another, thanks. A reload returns to the same screen. */
 
 import { readParticipant, readStudy, takePart } from "./api.js";
-import { announce, button, prefersReducedMotion, el, errorBox, refill } from "./dom.js";
-import { isIntroduced, newKey, setIntroduced, storedKey } from "./study_session.js";
+import { announce, button, copy, prefersReducedMotion, el, errorBox, refill } from "./dom.js";
+import { isIntroduced, newKey, setIntroduced, storeKey, storedKey } from "./study_session.js";
 import { showScreen } from "./study_screen.js";
 import { startTheme } from "./theme.js";
 
@@ -35,8 +35,8 @@ function textScreen(heading, lines, action) {
 function showConsent(about) {
   const join = () =>
     attempt(async () => {
-      const key = storedKey() ?? newKey();
-      introduce(about, key, await takePart(key));
+      const joined = await takePart(storedKey() ?? newKey(), idsOf(about));
+      introduce(about, storeKey(joined.key), joined);
     });
   textScreen(about.title, about.consent, button("I agree and take part", join, { class: "primary" }));
 }
@@ -55,9 +55,29 @@ function showNext(about, key, participant) {
   drawProgress(next, screens.length);
   if (next >= screens.length) {
     announce(about.thanks.join(" "));
-    return textScreen("Thank you", about.thanks, null);
+    return textScreen("Thank you", about.thanks, completionPart(participant));
   }
   return attempt(() => showScreen(show, key, participant, (later) => showNext(about, key, later)));
+}
+
+/** Return the ids that a recruitment service has put into the address. */
+function idsOf({ recruitment }) {
+  const fields = new URLSearchParams(window.location.search);
+  const names = (recruitment?.parameters ?? []).filter((name) => fields.get(name));
+  return Object.fromEntries(names.map((name) => [name, fields.get(name).slice(0, 200)]));
+}
+
+/** Return the code that the participant takes back to the recruitment service, and the way there. */
+function completionPart({ completion }) {
+  if (!completion) return null;
+  const { code, link } = completion;
+  const taken = button("Copy the code", () => copy(code, taken));
+  return el(
+    "div",
+    { class: "completion" },
+    el("p", {}, "Your completion code: ", el("strong", { class: "code" }, code)),
+    el("p", { class: "buttons" }, link && el("a", { class: "primary", href: link }, "Finish"), taken),
+  );
 }
 
 function drawProgress(next, count) {

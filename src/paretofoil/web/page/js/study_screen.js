@@ -6,9 +6,9 @@ import { createScope, createStore } from "./state.js";
 import { createRating } from "./study_choice.js";
 import { loadScreen } from "./study_load.js";
 import { startClock } from "./study_session.js";
-import { createChoose, createPredict, createSteer } from "./study_tasks.js";
+import { createCheck, createChoose, createPredict, createSteer } from "./study_tasks.js";
 
-const TASKS = { predict: createPredict, choose: createChoose, steer: createSteer };
+const TASKS = { predict: createPredict, choose: createChoose, steer: createSteer, check: createCheck };
 
 /**
  * Load everything, then show the screen: nobody waits while the clock runs.

@@ -11,8 +11,13 @@ export const storedKey = () => read(KEY);
 /** Create a random number for a participant. */
 export function newKey() {
   const bytes = crypto.getRandomValues(new Uint8Array(16));
-  write(KEY, [...bytes].map((byte) => byte.toString(16).padStart(2, "0")).join(""));
-  return storedKey();
+  return storeKey([...bytes].map((byte) => byte.toString(16).padStart(2, "0")).join(""));
+}
+
+/** Store the participant's random number. */
+export function storeKey(key) {
+  write(KEY, key);
+  return key;
 }
 
 /** Return whether the participant has read the introduction. */

@@ -27,6 +27,12 @@ export function createPredict(screen, [loaded], shows, scope) {
   return { ...choice, node: layout(loaded, shows, scope, choice.node), missing: "Please choose an action." };
 }
 
+/** Return an attention check: the text says which option to choose. */
+export function createCheck(screen) {
+  const options = screen.options.map((value) => ({ value, label: value }));
+  return { ...createChoice("Your reply", options, { class: "card reply" }), missing: "Please choose an option." };
+}
+
 /** Return the task: which agent does better? */
 export function createChoose(screen, loaded, shows, scope) {
   const [{ agent }] = loaded;

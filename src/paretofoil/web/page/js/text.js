@@ -80,6 +80,9 @@ export function sign(action) {
   return ARROWS[action.toLowerCase()] || "";
 }
 
+/** Return a short mark of an action: its arrow, or its first letter. */
+export const badge = (action) => sign(action) || action.charAt(0);
+
 /** Return "→ right". */
 export function signed(action) {
   return sign(action) ? `${sign(action)} ${action}` : action;
@@ -96,12 +99,14 @@ function chance(objective) {
   return objective.probability ? `${objective.cost ? "risk" : "chance"} of ${objective.name}` : objective.name;
 }
 
-const PRESENT = { gone: "goes", done: "does", mined: "mines" };
+const PRESENT = { gone: "goes", done: "does" };
 const PAST = { gone: "went", done: "did" };
 
 /** Return "goes right", "turns left", "does nothing", from the phrase of an action ("gone right"). */
 export function present(agent, action) {
-  return conjugated(agent, action, (verb) => PRESENT[verb] ?? verb.replace(/ed$/, "s"), "chooses");
+  const name = agent.actions[action];
+  const regular = (verb) => (verb === `${name}d` ? `${name}s` : verb.replace(/ed$/, "s")); // "braked", "turned"
+  return conjugated(agent, action, (verb) => PRESENT[verb] ?? regular(verb), "chooses");
 }
 
 /** Return "went right", "turned left", "did nothing". */

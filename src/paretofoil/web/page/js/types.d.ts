@@ -231,8 +231,9 @@ interface WatchedEpisode {
 
 interface StudyScreen {
   name: string;
-  kind: "predict" | "choose" | "steer" | "end";
+  kind: "predict" | "choose" | "steer" | "check" | "end";
   text: string | null;
+  options: string[];
   episodes: WatchedEpisode[];
   command: number[] | null;
   foil: string | null;

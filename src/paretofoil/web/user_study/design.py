@@ -1,0 +1,191 @@
+"""The design of a user study: how many participants it needs, simulated participants, and its preregistration."""
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+
+import numpy as np
+
+from paretofoil.core.errors import InvalidInput
+from paretofoil.web.user_study.plan import CheckTask, UserStudy
+from paretofoil.web.user_study.replies import Participant, Reply
+
+MAX_PER_CONDITION = 2500
+"""A file of replies holds 10,000 participants."""
+
+
+@dataclass(frozen=True)
+class Effect:
+    """What a study should find: a condition in which people reply correctly more often than in the baseline."""
+
+    base: float = 0.5
+    """Accuracy in the baseline."""
+    difference: float = 0.15
+    """Accuracy in another condition minus `base`."""
+    spread: float = 0.15
+    """Standard deviation, between people, of the accuracy that a person would have over many tasks."""
+
+    def __post_init__(self) -> None:
+        for name, rate in (("base", self.base), ("base plus difference", self.base + self.difference)):
+            if not 0 < rate < 1:
+                raise InvalidInput.expected(f"an accuracy between 0 and 1 as {name}", rate)
+            if not 0 <= self.spread**2 < rate * (1 - rate):
+                raise InvalidInput.expected(f"a spread from 0 to below {(rate * (1 - rate)) ** 0.5:.2f}", self.spread)
+        if self.difference == 0:
+            raise InvalidInput.expected("a difference other than 0", self.difference)
+
+    def variance(self, rate: float, num_tasks: int) -> float:
+        """Return the variance, between participants, of the share of correct replies to this many tasks."""
+        return (rate * (1 - rate) - self.spread**2) / num_tasks + self.spread**2
+
+
+@dataclass(frozen=True)
+class Plan:
+    """How many participants a study needs."""
+
+    effect: Effect
+    per_condition: int
+    num_conditions: int
+    num_tasks: int
+    level: float
+    """Of each comparison with the baseline: that of the study, divided by the number of comparisons."""
+    power: float
+    """Chance that one comparison with this effect is significant."""
+
+    @property
+    def participants(self) -> int:
+        return self.per_condition * self.num_conditions
+
+
+def plan_study(study: UserStudy, effect: Effect, power: float = 0.8) -> Plan:
+    """Return the smallest number of participants per condition with which the effect is found with this power.
+
+    The power is that of a t-test on the participants' scores, which the permutation test of the report equals for
+    samples of this size (`benchmarks/user_study_power.py`). It assumes that people are beta-distributed around the
+    accuracy of their condition.
+    """
+    if not 0 < power < 1:
+        raise InvalidInput.expected("a power between 0 and 1", power)
+    if len(study.conditions) < 2:
+        raise InvalidInput.expected("a study with two or more conditions", len(study.conditions))
+    num_tasks = sum(not isinstance(task, CheckTask) for task in study.tasks)
+    level = study.analysis.alpha / (len(study.conditions) - 1)
+    for size in range(2, MAX_PER_CONDITION + 1):
+        if (reached := _power(size, effect, num_tasks, level)) >= power:
+            return Plan(effect, size, len(study.conditions), num_tasks, level, reached)
+    raise InvalidInput.expected(
+        f"an effect that {MAX_PER_CONDITION:,} participants per condition show with power {power:g}",
+        f"a difference of {effect.difference:g} (plan for a larger effect, more tasks, or less power)",
+    )
+
+
+def plan_sentences(study: UserStudy, plan: Plan) -> list[str]:
+    """Return how many participants are needed, and what this assumes."""
+    effect, size = plan.effect, f"{plan.per_condition:,} in each of {plan.num_conditions} conditions"
+    rates = f"from {effect.base:g} to {effect.base + effect.difference:g}"
+    return [
+        f"{plan.participants:,} participants after exclusions, {size}.",
+        f"With {plan.num_tasks} tasks, this finds a difference in accuracy of {effect.difference:g} ({rates}) with a "
+        f"power of {plan.power:.2f}, at a level of {plan.level:.3g} for each comparison with {study.baseline.name}.",
+        f"This assumes that the accuracy of people of one condition has a standard deviation of {effect.spread:g}.",
+    ]
+
+
+def _power(size: int, effect: Effect, num_tasks: int, level: float) -> float:
+    """Return the power of a two-sided t-test with this many participants in each of two conditions."""
+    from scipy.stats import nct, t
+
+    rates = (effect.base, effect.base + effect.difference)
+    error = (sum(effect.variance(rate, num_tasks) for rate in rates) / size) ** 0.5
+    freedom, shift = 2 * size - 2, abs(effect.difference) / error
+    critical = t.ppf(1 - level / 2, freedom)
+    return float(nct.sf(critical, freedom, shift) + nct.cdf(-critical, freedom, shift))
+
+
+def simulate(
+    study: UserStudy, accuracy: Mapping[str, float], spread: float, num_participants: int, rng: np.random.Generator
+) -> tuple[list[Participant], list[Reply]]:
+    """Return participants and replies of a simulated study, in the study's own order of conditions.
+
+    Args:
+        study: The user study.
+        accuracy: The mean accuracy in each condition.
+        spread: Standard deviation of the accuracy between people of one condition.
+        num_participants: Number of participants.
+        rng: Random numbers.
+    """
+    people, replies = [], []
+    for number in range(num_participants):
+        person = Participant(number, f"{number:032x}", study.condition_of(number).name)
+        mean = accuracy[person.condition]
+        concentration = mean * (1 - mean) / spread**2 - 1 if spread else 0.0
+        ability = rng.beta(mean * concentration, (1 - mean) * concentration) if spread else mean
+        people.append(person)
+        for position, task in enumerate(study.tasks_of(number)):
+            check = isinstance(task, CheckTask)
+            points = (
+                {} if check else {r.name: int(rng.integers(1, r.points + 1)) for r in study.ratings_of(number, "task")}
+            )
+            seconds, correct = float(rng.lognormal(3.0, 0.5)), check or bool(rng.random() < ability)
+            reply = Reply(number, position, task.name, task.kind, "", "", "", correct, points, seconds, 0.0, 1)
+            replies.append(reply)
+        last = {r.name: int(rng.integers(1, r.points + 1)) for r in study.ratings_of(number, "end")}
+        if last:
+            replies.append(Reply(number, len(study.tasks), "end", "end", "", None, None, None, last, 9.0, 0.0, 1))
+    return people, replies
+
+
+def preregistration(study: UserStudy, plan: Plan) -> str:
+    """Return the text of a preregistration as Markdown. Sentences in brackets are for the researcher to complete."""
+    rules = study.analysis
+    others = [condition.name for condition in study.conditions if condition is not study.baseline]
+    tasks = [f"- `{task.name}` ({task.kind}): {task.text}" for task in study.tasks if not isinstance(task, CheckTask)]
+    checks = [task.name for task in study.tasks if isinstance(task, CheckTask)]
+    ratings = [f"- `{r.name}`, 1 ({r.low}) to {r.points} ({r.high}), at the {r.asked}: {r.text}" for r in study.ratings]
+    conditions = [
+        f"- `{c.name}`: shows {', '.join(c.shows) or 'the episode only'}"
+        + "".join(f"; `{other}` instead of `{name}`" for name, other in c.instead.items())
+        for c in study.conditions
+    ]
+    parts = {
+        "Hypotheses": [
+            f"People reply correctly more or less often in each of {', '.join(f'`{name}`' for name in others)} than in "
+            f"`{study.baseline.name}`. [State the direction that you expect, and why.]"
+        ],
+        "Design": [
+            f"One factor between participants with {len(study.conditions)} conditions:",
+            *conditions,
+            "",
+            "Conditions are assigned in shuffled blocks that contain each condition once. The order of tasks, the "
+            f"sides of agents and the order of the final ratings are random per participant (seed {study.seed}). "
+            "Participants are not told their condition, nor whether a reply was correct.",
+        ],
+        "Tasks": [*tasks, "", f"Attention checks: {', '.join(f'`{name}`' for name in checks) or 'none'}."],
+        "Measures": [
+            "- Primary: accuracy, the share of correct replies of a participant.",
+            "- Secondary: median seconds per task, without the time during which the page was hidden.",
+            *ratings,
+        ],
+        "Sample": [
+            *plan_sentences(study, plan),
+            "Excluded participants are replaced. Nobody looks at the results before.",
+            "[State who can take part, how they are recruited, and what they are paid.]",
+        ],
+        "Exclusions": [
+            "A participant is excluded who",
+            "- did not reply to every screen,",
+            f"- failed more than {rules.max_failed_checks} attention checks, or",
+            f"- took less than {rules.min_seconds:g} s per task (median).",
+        ],
+        "Analysis": [
+            f"`paretofoil user-study report` compares each condition with `{study.baseline.name}`: a two-sided "
+            "permutation test on the participants' scores (9,999 permutations, or all of them if there are fewer), "
+            f"with Holm's correction over the {len(others)} comparisons and a level of {rules.alpha:g}. It reports the "
+            "differences with Welch's 95 % intervals. Times and ratings are evaluated in the same way and are "
+            "secondary. Tasks are described by their counts, without tests.",
+        ],
+        "Materials": [
+            "The JSON file of the user study, the version of Paretofoil, and this text. [Add their addresses.]"
+        ],
+    }
+    sections = [f"## {title}\n\n" + "\n".join(lines) for title, lines in parts.items()]
+    return "\n\n".join([f"# Preregistration: {study.title}", *sections]) + "\n"
