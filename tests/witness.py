@@ -498,6 +498,29 @@ class AnswerReader(Reader):
         assert ("whole" in says) == self.facts.later
         self.check_delivery(says, self.facts.remaining(asked))
 
+    def closest_attainable(self, says: dict[str, str]) -> None:
+        """Check that closer commands which ask for returns that the agent achieves are not attainable."""
+        attainable = self.answer.rollouts.attainable  # type: ignore[union-attr]
+        assert attainable is not None
+        self.check_assumption(says, attainable.assumed)
+        share = 100 * (1 - attainable.lower_bound / attainable.distance)  # type: ignore[operator]
+        assert is_rounded_up(says["smaller"], max(share, 0.01), 2), (says, share)
+        assert says.get("norm", "l2") == self.question.norm
+        bound = attainable.distance * (1 - float(says["smaller"]) / 100)  # type: ignore[operator]
+        self.check_none_delivers(1.0001 * bound, bound)
+
+    def check_none_delivers(self, reach: float, bound: float) -> None:
+        """Check returns under commands within reach, as commands: none that is closer than the bound is delivered."""
+        question, scale = self.answer.question, self.facts.scale
+        for command in np.random.default_rng(0).uniform(question.low, question.high, (5, len(scale))):
+            change = (command - self.decision.command) / scale
+            near = self.decision.command + change * min(1.0, reach / length(change, self.question.norm)) * scale
+            achieved = self.facts.runs(near, 1, seed=2)[0] - self.decision.collected
+            again = np.clip(achieved, question.low, question.high)
+            missed = np.abs(self.facts.runs(again, 1, seed=2)[0] - self.decision.collected - again) / scale
+            far = length((again - self.decision.command) / scale, self.question.norm) >= bound
+            assert far or self.margins(again[None])[0] < self.kappa or (missed > 0.01).any()
+
     def attained(self, says: dict[str, str]) -> None:
         self.check_delivery(says, self.command)
 
@@ -513,12 +536,7 @@ class AnswerReader(Reader):
         assert attainable is not None
         assert attainable.proven_none
         self.check_assumption(says, attainable.assumed)
-        question, scale = self.answer.question, self.facts.scale
-        for command in np.random.default_rng(0).uniform(question.low, question.high, (5, len(scale))):
-            achieved = self.facts.runs(command, 1, seed=2)[0] - self.decision.collected
-            again = np.clip(achieved, question.low, question.high)
-            missed = np.abs(self.facts.runs(again, 1, seed=2)[0] - self.decision.collected - again) / scale
-            assert self.margins(again[None])[0] < self.kappa or (missed > 0.01).any()
+        self.check_none_delivers(np.inf, np.inf)
 
     def check_delivery(self, says: dict[str, str], command: np.ndarray) -> None:
         """Check that the command, issued here, takes the foil and delivers what it asks for."""

@@ -135,12 +135,16 @@ def test_of_several_the_closest_to_the_original_command_is_told() -> None:
 @pytest.mark.parametrize("name", ["branch-path", "deep-sea-treasure", "reward-line"])
 def test_giving_up_on_what_is_lost_loses_nothing(name: str, monkeypatch: pytest.MonkeyPatch) -> None:
     agent = pf.load_agent(name)
-    questions = [(d, a) for d in some_decisions(agent, 10) for a in pf.explain_decision(agent, d, search=QUICK)]
+    options = pf.Options(attainable=False)
+    questions = [
+        (agent, decision, answer.live.question, answer.command)
+        for decision in some_decisions(agent, 10)
+        for answer in pf.explain_decision(agent, decision, search=QUICK, options=options)
+        if answer.found
+    ]
+    distances = [module.find_attainable(*question).distance for question in questions]
     monkeypatch.setattr(module, "OVERRUN", np.inf)
-    for decision, answer in questions:
-        if answer.found:
-            again = module.find_attainable(agent, decision, answer.live.question, answer.command)
-            assert again.distance == answer.rollouts.attainable.distance
+    assert [module.find_attainable(*question).distance for question in questions] == distances
 
 
 def test_an_episode_that_has_overrun_its_wish_is_given_up_on(monkeypatch: pytest.MonkeyPatch) -> None:

@@ -260,7 +260,7 @@ class Consequence:
 
 @dataclass(frozen=True, eq=False)
 class Attainable:
-    """The closest command of those rolled out that makes the agent take the foil and then deliver what it asks for.
+    """The closest command that was found to make the agent take the foil and then deliver what it asks for.
 
     If no such command was found, one may still exist, unless it is proven that there is none.
     """
@@ -279,8 +279,12 @@ class Attainable:
     """Outcome of the command, rolled out once more by itself."""
     proven_none: bool = False
     """Whether it is proven that no command of the search region is attainable."""
+    proven_closest: bool = False
+    """Whether it is proven that no attainable command is closer, to 1 % and apart from the rounding of this command."""
+    lower_bound: float = 0.0
+    """It is proven that no attainable command of the search region is closer than this scaled distance."""
     assumed: float = 0.0
-    """The rounding error, in margins, that this proof assumes because it is measured; 0 if it is derived."""
+    """The rounding error, in margins, that these proofs assume because it is measured; 0 if it is derived."""
 
     def __post_init__(self) -> None:
         parts = (self.command, self.total, self.distance, self.deviation, self.consequence)

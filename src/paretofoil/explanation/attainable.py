@@ -3,11 +3,12 @@
 The closest command lies on a decision boundary: the agent may not deliver what it asks for. An attainable command makes
 the agent take the foil and is then fulfilled. To find one, many commands are rolled out together: the quoted command,
 larger changes in its direction, the front, and random commands. The outcomes of these rollouts are commands, too, and
-are rolled out in the next round.
+are rolled out in the next round. Where proofs are possible, the search for outcomes then finds the closest one: "takes
+the foil first, and delivers what the command asks for" is an outcome of the episode.
 """
 
 from collections.abc import Callable, Iterator, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import NamedTuple
 
 import numpy as np
@@ -18,10 +19,9 @@ from paretofoil.core.decision import Decision
 from paretofoil.core.errors import InvalidInput
 from paretofoil.core.question import Question, QuestionBatch
 from paretofoil.envs.episode import Episodes, greedy, run_episodes
-from paretofoil.explanation.attainable_proof import AttainableProof
 from paretofoil.explanation.episodes import is_provable
-from paretofoil.explanation.outcome_search import Goal
-from paretofoil.explanation.verify import flips
+from paretofoil.explanation.outcome_search import Conditions, OutcomeSearch, OutcomeSearchResult
+from paretofoil.explanation.verify import flips, round_command
 
 REPEATS = 200
 """Rollouts of a command in a stochastic environment."""
@@ -39,6 +39,10 @@ OVERRUN = 0.5
 """A rollout stops when it overruns an objective by this share of its range and cannot recover."""
 DECIMALS = 9
 """Decimals of sums of returns; further digits are rounding errors."""
+PROOF_BOXES = 4_000
+"""Boxes of the proof about attainable commands, about: some tenths of a second."""
+_MORE = 1e-6
+"""More than the rounding error of a return, as a share of an objective's range."""
 
 
 class IssuedCommand(NamedTuple):
@@ -81,12 +85,12 @@ def issue(
     repeats: int = REPEATS,
     seed: int = 0,
     stop: Callable[[np.ndarray], np.ndarray] | None = None,
-    goal: Goal | None = None,
+    conditions: Conditions | None = None,
 ) -> list[IssuedCommand]:
     """Roll out commands (N, d) together; each has the same random numbers.
 
-    `stop` returns the remaining commands (n, d) whose rollouts are to be stopped, as a mask. `goal` is an outcome of
-    the whole episode; the consequences then state the share of rollouts that meet it.
+    `stop` returns the remaining commands (n, d) whose rollouts are to be stopped, as a mask. `conditions` are an
+    outcome of the whole episode; the consequences then state the share of rollouts that meet it.
     """
     if decision.snapshot is None:
         raise InvalidInput.expected("a decision of a rollout, which has the state of the environment", repr(decision))
@@ -107,8 +111,8 @@ def issue(
             stop=stop,
         )
         met = None
-        if goal is not None:
-            rest = goal.after(decision.collected[: len(goal.low)], decision.step)
+        if conditions is not None:
+            rest = conditions.after(decision.collected[: len(conditions.low)], decision.step)
             met = rest.met_by(episodes).reshape(len(some), -1).mean(axis=1).tolist()
         issued += _summarize(decision, some, episodes, met)
     return issued
@@ -142,7 +146,7 @@ def find_attainable(
 ) -> Attainable:
     """Return the closest attainable command of the search region that rollouts find; `quoted` is the quoted command.
 
-    With `prove`, if they find none, search on until one is found or it is proven that there is none; if a proof is
+    With `prove`, search on for a closer one, and prove that it is the closest or that there is none; if a proof is
     possible, and within its effort.
     """
     search = _AttainableSearch(agent, decision, question)
@@ -150,16 +154,24 @@ def find_attainable(
     for _ in range(ROUNDS):
         issued += search.issue(search.outcomes(issued), issued)
     found = search.best(issued, quoted)
-    if found is not None or not prove or not is_provable(agent) or agent.batch_env().stochastic:
+    is_quoted = found is not None and np.array_equal(found.command, quoted)  # type: ignore[arg-type]
+    if is_quoted or not prove or not search.is_provable:
         return found or Attainable(len(issued))
-    proof = AttainableProof(agent, decision, question)
-    for candidates in proof.candidates():
-        new = search.issue(candidates, issued)
-        issued += new + search.issue(search.outcomes(new), [*issued, *new])
+    result = search.prove(issued)
+    if result.closest is not None and all(one.command is not result.closest for one in issued):
+        closest = round_command(question, result.closest, search.first_attainable)
+        issued += (new := search.issue(closest[None], issued))
+        issued += search.issue(search.outcomes(new), issued)
         found = search.best(issued, quoted)
-        if found is not None:
-            return found
-    return Attainable(len(issued), proven_none=proof.closed, assumed=proof.episodes.assumed if proof.closed else 0.0)
+    if found is not None:
+        return replace(
+            found,
+            proven_closest=result.is_closest,
+            lower_bound=result.lower_bound,
+            assumed=result.assumed,
+        )
+    closed = result.closest is None and bool(np.isinf(result.lower_bound))
+    return Attainable(len(issued), proven_none=closed, assumed=result.assumed if closed else 0.0)
 
 
 def whole_command(agent: Agent, decision: Decision, command: np.ndarray) -> np.ndarray:
@@ -180,7 +192,12 @@ def closest_known(own: Attainable, others: Sequence[Attainable], quoted: np.ndar
     if own.found and np.array_equal(own.command, quoted):  # type: ignore[arg-type]
         return own
     found = [one for one in (own, *others) if one.found]
-    return min(found, key=lambda one: one.distance or 0.0, default=own)
+    closest = min(found, key=lambda one: one.distance or 0.0, default=own)
+    if closest is own or not own.lower_bound:
+        return closest
+    return replace(
+        closest, proven_closest=own.proven_closest, lower_bound=own.lower_bound, assumed=own.assumed
+    )  # its search region is the largest
 
 
 @dataclass(frozen=True)
@@ -268,6 +285,35 @@ class _AttainableSearch:
         (low, high), slack = self.question.space.limits, OVERRUN * self.question.space.scale
         beyond = (remaining < np.minimum(low, 0.0) - slack) | (remaining > np.maximum(high, 0.0) + slack)
         return np.asarray(beyond.any(axis=1))
+
+    @property
+    def is_provable(self) -> bool:
+        """Whether something can be proven about all attainable commands."""
+        agent = self.agent
+        return is_provable(agent) and not agent.batch_env().stochastic and self.question.policy is agent.policy
+
+    def prove(self, issued: Sequence[IssuedCommand]) -> OutcomeSearchResult:
+        """Search for the closest attainable command, starting from those that were issued."""
+        question, ranges = self.question, self._ranges
+        unlimited = np.full(len(ranges), np.inf)
+        conditions = Conditions(
+            -unlimited,
+            unlimited,
+            tolerance=_MORE * ranges,
+            dominated=np.zeros((0, len(ranges))),
+            first=question.foil,
+            deviation=DELIVERED * ranges,
+        )
+        search = OutcomeSearch(self.agent, self.decision, question, conditions, max_boxes=PROOF_BOXES)
+        delivering = [one.command for one in issued if self.delivers(one)]
+        if delivering:
+            distances = question.space.distance(np.stack(delivering), question.command, question.norm)
+            search.best = float(distances.min()), delivering[int(distances.argmin())]
+        return search.prove()
+
+    def first_attainable(self, commands: np.ndarray) -> np.ndarray | None:
+        """Return the first of some commands (N, d) that is attainable."""
+        return next((command for command in commands if self.confirm(command) is not None), None)
 
     def closest_first(self, issued: Sequence[IssuedCommand], quoted: np.ndarray) -> Iterator[np.ndarray]:
         """Yield the commands that deliver: the quoted one, then the others by their distance.

@@ -24,7 +24,7 @@ from paretofoil.explanation.ask import ask
 from paretofoil.explanation.attainable import closest_known, find_attainable, issue, whole_command
 from paretofoil.explanation.flip_map import FlipMap
 from paretofoil.explanation.outcome import Outcome, explain_outcome, read_outcome
-from paretofoil.explanation.outcome_search import Goal
+from paretofoil.explanation.outcome_search import Conditions
 from paretofoil.explanation.questions import (
     Actions,
     Foil,
@@ -233,17 +233,17 @@ def steps_of(episode: Episode, steps: Sequence[int] | None) -> list[Decision]:
 
 
 def _roll_out(
-    answers: list[Answer], decision: Decision, agent: Agent, goal: Goal | None = None
+    answers: list[Answer], decision: Decision, agent: Agent, conditions: Conditions | None = None
 ) -> dict[bytes, Rollouts]:
     """Return the outcomes of all commands of answers and alternatives, rolled out together, by the command's bytes.
 
-    With a goal, that of the original command is one of them.
+    With conditions, the outcome of the original command is one of them.
     """
     found = [a.command for first in answers for a in (first, *first.alternatives) if a.command is not None]
-    if not found and goal is None:
+    if not found and conditions is None:
         return {}
     commands = [as_command(agent, command) for command in (decision.command, *found)]
-    original, *quoted = issue(agent, decision, np.stack(commands), goal=goal)
+    original, *quoted = issue(agent, decision, np.stack(commands), conditions=conditions)
     starts: list[Start | None] = [None] * len(found)
     if decision.step or decision.collected.any():
         issued, *instead = (whole_command(agent, decision, command) for command in commands)
@@ -275,13 +275,19 @@ def _complete(
     agent: Agent | None,
     options: Options,
     outcomes: Mapping[bytes, Rollouts],
+    *,
+    prove: bool = True,
 ) -> Answer:
     """Return an answer and its alternatives with proven ranges and rollouts.
 
     The attainable command of an alternative changes only the objectives of the alternative; that of the answer may
     change all that the question allows. The answer gets the closest of all these commands.
     """
-    others = [_complete(a, a.live.question, decision, agent, options, outcomes) for a in answer.alternatives if a.live]
+    others = [
+        _complete(a, a.live.question, decision, agent, options, outcomes, prove=False)
+        for a in answer.alternatives
+        if a.live
+    ]
     answer = replace(_with_place(answer, decision, agent), alternatives=tuple(map(_without_empty_search, others)))
     command = answer.command
     if command is None or answer.live is None:
@@ -296,7 +302,7 @@ def _complete(
         options.attainable and greedy and not agent.space.simplex
     ):  # preferences ask for no return that could be delivered
         found = [a.rollouts.attainable for a in answer.alternatives if a.rollouts and a.rollouts.attainable]
-        attainable = closest_known(find_attainable(agent, decision, question, command, prove=True), found, command)
+        attainable = closest_known(find_attainable(agent, decision, question, command, prove=prove), found, command)
     return replace(answer, rollouts=replace(outcomes[command.tobytes()], attainable=attainable))
 
 

@@ -16,7 +16,15 @@ from paretofoil.core.question import Question, QuestionBatch
 from paretofoil.envs.batch import tabulate
 from paretofoil.explanation.ask import action_names, record_question
 from paretofoil.explanation.episodes import can_bound, is_provable, require_deterministic
-from paretofoil.explanation.outcome_search import GAP, SAME, Event, Goal, OutcomeSearch, OutcomeSearchResult, Proof
+from paretofoil.explanation.outcome_search import (
+    GAP,
+    SAME,
+    Conditions,
+    Event,
+    OutcomeSearch,
+    OutcomeSearchResult,
+    Proof,
+)
 from paretofoil.explanation.questions import make_questions
 from paretofoil.explanation.verify import counterfactual, round_command
 from paretofoil.search.registry import AUTO
@@ -92,7 +100,7 @@ def _split(text: str) -> list[str]:
     return re.split(r",(?![^()]*\))", text)
 
 
-def read_outcome(outcome: Outcome, agent: Agent) -> Goal:
+def read_outcome(outcome: Outcome, agent: Agent) -> Conditions:
     """Return the outcome in numbers, for one agent; raise an error for a clause that does not fit it."""
     return _Reader(agent).read(outcome)
 
@@ -109,7 +117,7 @@ class _Reader:
         self.dominated: list[np.ndarray] = []
         self.events: list[Event] = []
 
-    def read(self, outcome: Outcome) -> Goal:
+    def read(self, outcome: Outcome) -> Conditions:
         for clause in _split(outcome.text) if outcome.text else ():
             self._read_clause(clause.strip())
         for i in np.flatnonzero(self.low > self.high):
@@ -123,7 +131,7 @@ class _Reader:
         tolerance = SAME * np.where(self.agent.space.simplex, 1.0, scale[: len(self.names)])
         points = np.reshape(self.dominated, (-1, len(self.names)))
         least, most = self.steps
-        return Goal(self.low, self.high, tolerance, points, most, least, tuple(self.events), outcome.share)
+        return Conditions(self.low, self.high, tolerance, points, most, least, tuple(self.events), outcome.share)
 
     def _sign(self, objective: int) -> float:
         return -1.0 if self.objectives[objective].cost else 1.0
@@ -219,12 +227,12 @@ def explain_outcome(
 
     The limits are those of one question. Each command of the answer is rolled out once more, alone.
     """
-    started, goal = now(), read_outcome(outcome, agent)
+    started, conditions = now(), read_outcome(outcome, agent)
     kind = _choose_proof(agent, method, limits, options)
     if decision.snapshot is None:
         raise InvalidInput.expected("a decision of a rollout, which has the state of the environment", repr(decision))
     [question] = make_questions(agent, decision, [decision.action], replace(options, kappa=0.0))
-    search = OutcomeSearch(agent, decision, question, goal, limits.deadline())
+    search = OutcomeSearch(agent, decision, question, conditions, limits.deadline())
     if search.meets(question.command):
         what = f"an outcome that the episode under {question.command.tolist()} does not meet"
         raise InvalidInput.expected(what, f"{str(outcome)!r}, which it meets")
@@ -289,9 +297,8 @@ def _choose_proof(agent: Agent, method: Any, limits: Limits, options: Options) -
 
 
 def _certificate(result: OutcomeSearchResult, question: Question, seconds: float) -> Certificate:
-    is_closest = result.closest is not None and result.lower_bound >= result.distance * (1.0 - GAP)
     return Certificate(
-        status="optimal" if is_closest else "infeasible" if np.isinf(result.lower_bound) else "gap",
+        status="optimal" if result.is_closest else "infeasible" if np.isinf(result.lower_bound) else "gap",
         lower=result.lower_bound,
         upper=result.distance,
         tolerance=0.0 if result.closest is None else GAP * result.distance,

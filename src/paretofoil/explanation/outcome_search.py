@@ -23,7 +23,7 @@ from paretofoil.core.command import length
 from paretofoil.core.decision import Decision
 from paretofoil.core.options import Stop, now
 from paretofoil.core.policy import IMPOSSIBLE, query
-from paretofoil.core.question import Question
+from paretofoil.core.question import Question, QuestionBatch
 from paretofoil.envs.batch import TransitionTable
 from paretofoil.envs.episode import DECIMALS, Episodes, greedy, run_episodes
 from paretofoil.explanation.episodes import EpisodesOfSets, Leads, Progress, join, unchanged_radius
@@ -41,10 +41,14 @@ _BOXES = 64
 """Boxes that are examined together."""
 _PARTS = 30
 """A box with more nodes than this is cut in four before it is followed further."""
+_KEPT = 300_000
+"""Nodes whose useful parts are kept."""
 _CUTS = 12
 """Bounds of the margins of a path that count; others cut less."""
 _PATH_BOXES = 20_000
 """Boxes of the proof about one path, at most."""
+_PATH_BATCH = 8
+"""Boxes of this proof that are bounded together; each has one node per step of the path."""
 _TRIED = 16
 """Boxes whose closest commands are rolled out, of those that are examined together."""
 _TOGETHER = 100
@@ -105,7 +109,7 @@ class Event:
 
 
 @dataclass(frozen=True, eq=False)
-class Goal:
+class Conditions:
     """Conditions on an episode, in numbers. All must hold."""
 
     low: np.ndarray  # (d,)
@@ -117,8 +121,11 @@ class Goal:
     events: tuple[Event, ...] = ()
     share: float = 0.5
     """Share of the rollouts that must meet it, where chance plays a part."""
+    first: int | None = None
+    """The first action, if it must be this one."""
+    deviation: np.ndarray | None = None  # (d,): how far the return may be from what the command asks for
 
-    def after(self, collected: np.ndarray, steps: int) -> "Goal":
+    def after(self, collected: np.ndarray, steps: int) -> "Conditions":
         """Return the conditions on the rest of an episode, after some steps."""
         moved = {name: getattr(self, name) - collected for name in ("low", "high", "dominated")}
         return replace(self, **moved, most_steps=self.most_steps - steps, least_steps=self.least_steps - steps)
@@ -133,10 +140,19 @@ class Goal:
         marks = np.zeros((len(episodes), len(self.events)), dtype=bool)
         for number, event in enumerate(self.events):
             marks[:, number] = event.in_episodes(episodes)
-        return self.met(episodes.returns, episodes.lengths, marks)
+        met = self.met(episodes.returns, episodes.lengths, marks)
+        if self.first is not None:
+            met &= episodes.actions[:, 0] == self.first
+        if self.deviation is not None:
+            off = np.abs(np.round(episodes.returns - episodes.commands[:, 0, : len(self.low)], DECIMALS))
+            met &= (off <= self.deviation).all(axis=1)
+        return met
 
     def met(self, returns: np.ndarray, steps: np.ndarray, marks: np.ndarray) -> np.ndarray:
-        """Return which returns (N, d), after steps (N,) in which events (N, m) happened, meet the outcome: (N,)."""
+        """Return which returns (N, d), after steps (N,) in which events (N, m) happened, meet the outcome: (N,).
+
+        The first action, and what the command asks for, are not considered.
+        """
         inside = ((returns >= self.low - self.tolerance) & (returns <= self.high + self.tolerance)).all(axis=1)
         better = (returns[:, None] > self.dominated + self.tolerance).any(axis=2).all(axis=1)
         in_time = (steps >= self.least_steps) & (steps <= self.most_steps)
@@ -161,6 +177,11 @@ class OutcomeSearchResult:
     deviation: float = 0.0
     """The largest rounding error that was measured."""
 
+    @property
+    def is_closest(self) -> bool:
+        """Whether it is proven that no command that meets the outcome is closer than the closest one by 1 %."""
+        return self.closest is not None and self.lower_bound >= self.distance * (1.0 - GAP)
+
 
 _SEVERAL = -2
 """The path of nodes that several paths lead to."""
@@ -176,10 +197,27 @@ class _Nodes(Progress):
     distance: np.ndarray  # (B,): no command of the node that meets the outcome is closer than this
     path: np.ndarray  # (B,) int: number of the last step in the list of steps, or _SEVERAL
     marks: np.ndarray  # (B, m) bool: which events of the outcome have happened
+    parent: np.ndarray  # (B,) int: the row of the node one step before
+    larger: np.ndarray  # (B,) int: the number of the larger box that was followed before; -1 for none
 
     @classmethod
     def of(cls, progress: Progress, **columns: np.ndarray) -> "_Nodes":
         return cls(**{field.name: getattr(progress, field.name) for field in fields(Progress)}, **columns)
+
+
+@dataclass(frozen=True, eq=False)
+class _Step:
+    """One step of all nodes of some boxes."""
+
+    children: _Nodes
+    joined: np.ndarray  # int: the row of each child in `after`
+    leaves: _Nodes
+    after: _Nodes
+    """The nodes after the step, where equal children are one."""
+    keys: list[int]
+    """The number of the box and the name of each of these nodes, as one number."""
+    is_open: np.ndarray  # bool: which of them are not followed
+    follows: np.ndarray  # int: the rows of those that are
 
 
 _Path = list[tuple[int, int, np.ndarray]]
@@ -189,15 +227,28 @@ _Path = list[tuple[int, int, np.ndarray]]
 class OutcomeSearch:
     """The search for the closest command under which the episode of an agent meets an outcome."""
 
-    def __init__(self, agent: Agent, decision: Decision, question: Question, goal: Goal, deadline: float) -> None:
-        self.agent, self.decision, self.question, self.deadline = agent, decision, question, deadline
-        self.goal = goal.after(decision.collected[: len(goal.low)], decision.step)
+    def __init__(
+        self,
+        agent: Agent,
+        decision: Decision,
+        question: Question,
+        conditions: Conditions,
+        deadline: float = np.inf,
+        max_boxes: float = np.inf,
+    ) -> None:
+        self.agent, self.decision, self.question = agent, decision, question
+        self.deadline, self.max_boxes = deadline, max_boxes
+        self.conditions = conditions.after(decision.collected[: len(conditions.low)], decision.step)
         self.original, self.scale = question.command, question.space.scale
         self.low, self.high = question.low, question.high
         self.is_random = agent.batch_env().stochastic
+        self.kappa = 0.0 if conditions.first is None or question.probability is not None else question.kappa
         self.best: tuple[float, np.ndarray] | None = None  # distance, command
         self.unresolved = np.inf
         self.boxes = self.queries = 0
+        self.names: dict[bytes, int] = {}
+        self.useful: dict[int, Any] = {}
+        self.followed = 0
         self.steps: list[tuple[int, int, int, np.ndarray]] = []  # previous step, state, action, collected before
 
     def run(self, proof: Proof | None) -> OutcomeSearchResult:
@@ -218,6 +269,10 @@ class OutcomeSearch:
             stop = Stop.OUT_OF_TIME if now() >= self.deadline else Stop.COMPLETE
             distance, closest = self.best or (np.inf, None)
             return OutcomeSearchResult(closest, distance, stop, radius, self.boxes, *rounding)
+        return self.prove()
+
+    def prove(self) -> OutcomeSearchResult:
+        """Prove that the best command is the closest, find a closer one, or prove that there is none."""
         self.episodes = EpisodesOfSets(self.agent)
         stop = self._search()
         distance, closest = self.best or (np.inf, None)
@@ -238,13 +293,18 @@ class OutcomeSearch:
         return radius, (leads.assumed, leads.deviation)
 
     @property
+    def is_spent(self) -> bool:
+        """Whether the effort is spent."""
+        return now() >= self.deadline or self.boxes >= self.max_boxes
+
+    @property
     def reach(self) -> float:
         """The distance within which boxes are still of interest."""
         return np.inf if self.best is None else self.best[0] * (1.0 - GAP / 2)
 
     def meets(self, command: np.ndarray) -> bool:
         """Return whether a command (d,) meets the outcome, rolled out alone with other random numbers."""
-        return bool(self.shares(command[None], _CONFIRMING, seed=1)[0] >= self.goal.share)
+        return bool(self.shares(command[None], _CONFIRMING, seed=1)[0] >= self.conditions.share)
 
     def shares(self, commands: np.ndarray, repeats: int = _REPEATS, seed: int = 0) -> np.ndarray:
         """Return the share of greedy episodes under each command (N, d) that meet the outcome: (N,)."""
@@ -252,7 +312,7 @@ class OutcomeSearch:
         at_once = max(1, _AT_ONCE // repeats) if self.is_random else _AT_ONCE
         for first in range(0, len(commands), at_once):
             some = commands[first : first + at_once]
-            shares.append(self.goal.met_by(self._run(some, repeats, seed)).reshape(len(some), -1).mean(axis=1))
+            shares.append(self.conditions.met_by(self._run(some, repeats, seed)).reshape(len(some), -1).mean(axis=1))
         return np.concatenate(shares)
 
     def least_margin(self, command: np.ndarray) -> float:
@@ -286,11 +346,18 @@ class OutcomeSearch:
         if not closer.any():
             return
         commands, distances = commands[closer], distances[closer]
-        met = np.flatnonzero(self.shares(commands) >= self.goal.share)
+        met = np.flatnonzero((self.shares(commands) >= self.conditions.share) & self._takes_first(commands))
         for row in met[np.argsort(distances[met], kind="stable")]:
             if not self.is_random or self.meets(commands[row]):
                 self.best = float(distances[row]), commands[row]
                 return
+
+    def _takes_first(self, commands: np.ndarray) -> np.ndarray:
+        """Return whether commands (N, d) make the agent take the first action by the margin kappa, if there is one."""
+        if self.conditions.first is None:
+            return np.ones(len(commands), dtype=bool)
+        margins = QuestionBatch([self.question]).margins_at(np.zeros(len(commands), dtype=int), commands, "rollouts")
+        return margins >= self.question.kappa
 
     def _approach(self) -> None:
         """Try commands between the original command and the best one, and around these, while they get closer."""
@@ -312,29 +379,37 @@ class OutcomeSearch:
 
     def _search(self) -> Stop:
         """Search the tree of boxes until none is closer than the best command."""
-        snapshot, goal, table = self.decision.snapshot, self.goal, self.episodes.table
+        snapshot, conditions, table = self.decision.snapshot, self.conditions, self.episodes.table
         # An episode that ends before the step limit ends by itself.
-        last = snapshot["elapsed"] + goal.most_steps
+        last = snapshot["elapsed"] + conditions.most_steps
         self.last_step = int(min(self.agent.environment.max_steps, max(last, 0)))
-        self.events = np.zeros((len(goal.events), *table.masks.shape), dtype=bool)
-        for number, event in enumerate(goal.events):
+        self.events = np.zeros((len(conditions.events), *table.masks.shape), dtype=bool)
+        for number, event in enumerate(conditions.events):
             self.events[number] = event.in_table(table)
-        allowed = table.masks & ~self.events[~goal.required].any(axis=0)
+        allowed = table.masks & ~self.events[~conditions.required].any(axis=0)
         self.least, self.most = future_returns(table, allowed, self.last_step)
         self.possible = _possible_events(table, allowed, self.events, self.last_step)
         start = Progress.start(len(self.low), snapshot["state"], snapshot["elapsed"])
-        marks = np.array([[event.at(self.decision.state) for event in goal.events]], dtype=bool)
+        marks = np.array([[event.at(self.decision.state) for event in conditions.events]], dtype=bool)
         low, high = ((side - self.original) / self.scale for side in (self.low, self.high))
         none, zero = np.full(1, -1), np.zeros(1)
         pool = _Nodes.of(
-            start, root=np.zeros(1, int), low=low[None], high=high[None], distance=zero, path=none, marks=marks
+            start,
+            root=np.zeros(1, int),
+            low=low[None],
+            high=high[None],
+            distance=zero,
+            path=none,
+            marks=marks,
+            parent=none,
+            larger=none,
         )
         if self.best is not None:
             self._settle(self._path_of(start, self.best[1]), low, high)
         while len(pool := pool[pool.distance < self.reach]):
-            if now() >= self.deadline:
+            if self.is_spent:
                 self.unresolved = min(self.unresolved, float(pool.distance.min()))
-                return Stop.OUT_OF_TIME
+                return Stop.OUT_OF_TIME if now() >= self.deadline else Stop.OUT_OF_BOXES
             order = np.argsort(pool.distance, kind="stable")
             pool = pool[order[_BOXES:]] + self._examine(pool[order[:_BOXES]])
         return Stop.PROVEN
@@ -345,24 +420,65 @@ class OutcomeSearch:
         Nodes of a box with the same state, return and events are joined: what follows is the same.
         """
         boxes = replace(boxes, root=np.arange(len(boxes)))
-        nodes, ended, open_ends = boxes, [], []
-        columns, alone = [column.copy() for column in boxes.columns], np.ones(len(boxes), dtype=bool)
+        nodes, steps = boxes, []
         while len(nodes):
-            nodes, leaves = self._step(nodes)
-            ended.append(leaves)
-            nodes = _join_equal(nodes)
-            count = np.bincount(nodes.root, minlength=len(boxes))
-            too_many = (count > _PARTS) | (now() >= self.deadline)
-            open_ends.append(nodes[too_many[nodes.root]])
-            # As long as one path leads to the outcome, the box is the part of it that may take this path.
-            alone[leaves.root] = False
-            alone &= count == 1
-            alone[nodes.root[nodes.path == _SEVERAL]] = False
-            nodes = nodes[~too_many[nodes.root]]
-            only = nodes[alone[nodes.root]]
-            for column, values in zip(columns, only.columns, strict=True):
-                column[only.root] = values
-        return self._parts(_Nodes(*columns), join(ended), join(open_ends))
+            children, leaves = self._step(nodes)
+            after, joined = _join_equal(children)
+            names = self._names(after)
+            after = self._within_larger(after, names)
+            inside = (after.low <= after.high).all(axis=1)
+            count = np.bincount(after.root[inside], minlength=len(boxes))
+            too_many = (count > _PARTS) | self.is_spent
+            is_open = inside & too_many[after.root]
+            follows = np.flatnonzero(inside & ~is_open)
+            keys = ((self.followed + after.root) << 32 | names).tolist()
+            steps.append(_Step(children, joined, leaves, after, keys, is_open, follows))
+            nodes = after[follows]
+        low, high = self._useful(steps, boxes)
+        boxes = replace(boxes, low=low, high=high, larger=self.followed + boxes.root)
+        self.followed += len(boxes)
+        return self._parts(
+            boxes, join([step.leaves for step in steps]), join([step.after[step.is_open] for step in steps])
+        )
+
+    def _names(self, nodes: _Nodes) -> np.ndarray:
+        """Return a number (B,) for each state, step, return and events of nodes."""
+        rows = np.column_stack([nodes.state, nodes.step, np.round(nodes.collected, DECIMALS) + 0.0, nodes.marks])
+        return np.array([self.names.setdefault(row.tobytes(), len(self.names)) for row in rows], dtype=np.int64)
+
+    def _within_larger(self, nodes: _Nodes, names: np.ndarray) -> _Nodes:
+        """Return nodes without what was useless in the larger box that was followed before; nothing may be left."""
+        low, high = nodes.low.copy(), nodes.high.copy()
+        for row, key in enumerate((nodes.larger << 32 | names).tolist()):
+            part = self.useful.get(key)
+            if part is not None:
+                np.maximum(low[row], part[0], out=low[row])
+                np.minimum(high[row], part[1], out=high[row])
+        return replace(nodes, low=low, high=high)
+
+    def _useful(self, steps: list[_Step], boxes: _Nodes) -> tuple[np.ndarray, np.ndarray]:
+        """Return the parts of boxes whose episodes may meet the outcome, and keep those of all nodes."""
+        if len(self.useful) > _KEPT:
+            self.useful.clear()
+        low, high = boxes.low[:0], boxes.high[:0]
+        for number, step in reversed(list(enumerate(steps))):
+            after, is_open = step.after, step.is_open
+            after_low, after_high = np.full(after.low.shape, np.inf), np.full(after.low.shape, -np.inf)
+            after_low[step.follows], after_high[step.follows] = low, high
+            after_low[is_open], after_high[is_open] = after.low[is_open], after.high[is_open]
+            self.useful.update(zip(step.keys, zip(after_low, after_high, strict=True), strict=True))
+            child_low = np.maximum(step.children.low, after_low[step.joined])
+            child_high = np.minimum(step.children.high, after_high[step.joined])
+            some = (child_low <= child_high).all(axis=1)
+            count = len(steps[number - 1].follows) if number else len(boxes)
+            low, high = np.full((count, low.shape[1]), np.inf), np.full((count, low.shape[1]), -np.inf)
+            for parent, least, most in (
+                (step.children.parent[some], child_low[some], child_high[some]),
+                (step.leaves.parent, step.leaves.low, step.leaves.high),
+            ):
+                np.minimum.at(low, parent, least)
+                np.maximum.at(high, parent, most)
+        return low, high
 
     def _step(self, nodes: _Nodes) -> tuple[_Nodes, _Nodes]:
         """Return the nodes after each possible action, and the ends of episodes that meet the outcome."""
@@ -370,6 +486,11 @@ class OutcomeSearch:
         ahead, behind = np.divmod(np.arange(count * count), count)
         bounds = self.leads_at(nodes.state, nodes.collected, nodes.low, nodes.high, ahead, behind)
         slopes, offsets = bounds.slopes.reshape(-1, count, len(self.low)), bounds.offsets.reshape(-1, count)
+        if self.conditions.first is not None:
+            at_start = np.repeat(nodes.step == self.decision.snapshot["elapsed"], count)[:, None]
+            action, rival = np.tile(np.arange(count), len(nodes))[:, None], np.arange(count)
+            offsets = offsets - self.kappa * (at_start & (action != rival))
+            offsets[(at_start & (action != self.conditions.first))[:, 0]] = -np.inf
         low, high = nodes.low.repeat(count, axis=0), nodes.high.repeat(count, axis=0)
         rows = np.flatnonzero((HalfSpaces(slopes, offsets).highest(low, high) >= 0.0).all(axis=1))
         slopes, levels, norm = slopes[rows], -offsets[rows], self.question.norm
@@ -384,10 +505,28 @@ class OutcomeSearch:
         self.steps += zip(before.path.tolist(), before.state.tolist(), actions.tolist(), before.collected, strict=True)
         path = np.where(before.path == _SEVERAL, _SEVERAL, np.arange(first, len(self.steps)))
         marks = before.marks | self.events[:, before.state, actions].T
-        children = _Nodes.of(after, root=before.root, low=low, high=high, distance=distance, path=path, marks=marks)
+        if self.conditions.deviation is not None:
+            left = np.where(ends, 0, np.maximum(self.last_step - after.step, 0))
+            limits = (after.collected + rest[left, after.state] for rest in (self.least, self.most))
+            low, high = self._deliverable(low, high, *limits)
+        children = _Nodes.of(
+            after, root=before.root, low=low, high=high, distance=distance, path=path, marks=marks,
+            parent=rows // count, larger=before.larger,
+        )  # fmt: skip
         steps = np.where(final, after.step, self.agent.environment.max_steps) - self.decision.snapshot["elapsed"]
-        met = ends & self.goal.met(after.collected, steps, marks)
-        return children[~ends & self._can_meet(children)], children[met]
+        asks = (low <= high).all(axis=1)
+        met = asks & ends & self.conditions.met(after.collected, steps, marks)
+        return children[asks & ~ends & self._can_meet(children)], children[met]
+
+    def _deliverable(
+        self, low: np.ndarray, high: np.ndarray, least: np.ndarray, most: np.ndarray
+    ) -> tuple[np.ndarray, np.ndarray]:
+        """Return boxes low, high (B, d) of changes, without commands that ask for less than least or more than most."""
+        off = self.conditions.deviation + self.conditions.tolerance
+        return (
+            np.maximum(low, (least - off - self.original) / self.scale),
+            np.minimum(high, (most + off - self.original) / self.scale),
+        )
 
     def leads_at(
         self,
@@ -412,12 +551,10 @@ class OutcomeSearch:
         np.minimum.at(distance, either.root, either.distance)
         ends = np.bincount(ended.root, minlength=len(boxes))
         ends[np.concatenate([open_ends.root, ended.root[ended.path == _SEVERAL]])] = 2
+        ends[(boxes.low > boxes.high).any(axis=1)] = 0
         for leaf in np.flatnonzero(ends[ended.root] == 1)[np.argsort(ended.distance[ends[ended.root] == 1])]:
             self._settle(self._trace(int(ended.path[leaf])), ended.low[leaf], ended.high[leaf])
-        low, high = np.full(boxes.low.shape, np.inf), np.full(boxes.low.shape, -np.inf)
-        np.minimum.at(low, either.root, either.low)
-        np.maximum.at(high, either.root, either.high)
-        boxes = replace(boxes, low=low, high=high, distance=np.maximum(distance, boxes.distance))
+        boxes = replace(boxes, distance=np.maximum(distance, boxes.distance))
         boxes = boxes[(ends > 1) & (boxes.distance < self.reach)]
         if not len(boxes):
             return boxes
@@ -439,12 +576,16 @@ class OutcomeSearch:
 
     def _can_meet(self, nodes: _Nodes) -> np.ndarray:
         """Return whether the outcome can still be met (B,), whatever the policy chooses."""
-        goal, left = self.goal, np.maximum(self.last_step - nodes.step, 0)
+        conditions, left = self.conditions, np.maximum(self.last_step - nodes.step, 0)
         least = nodes.collected + self.least[left, nodes.state]
         most = nodes.collected + self.most[left, nodes.state]
-        inside = (most >= goal.low - goal.tolerance) & (least <= goal.high + goal.tolerance) & (least <= most)
-        better = (most[:, None] > goal.dominated + goal.tolerance).any(axis=2).all(axis=1)
-        happened = np.where(goal.required, nodes.marks | self.possible[left, nodes.state], ~nodes.marks)
+        inside = (
+            (most >= conditions.low - conditions.tolerance)
+            & (least <= conditions.high + conditions.tolerance)
+            & (least <= most)
+        )
+        better = (most[:, None] > conditions.dominated + conditions.tolerance).any(axis=2).all(axis=1)
+        happened = np.where(conditions.required, nodes.marks | self.possible[left, nodes.state], ~nodes.marks)
         can: np.ndarray = inside.all(axis=1) & better & happened.all(axis=1) & (nodes.step < self.last_step)
         return can
 
@@ -468,35 +609,53 @@ class OutcomeSearch:
 
     def _settle(self, path: _Path, low: np.ndarray, high: np.ndarray) -> None:
         """Find the closest command that takes a path, among the changes of a box, or prove that none is closer."""
-        margins: Any = _PathMargins(self, path)
+        if self.conditions.deviation is not None:
+            state, action, collected = path[-1]
+            returned = collected + self.episodes.table.rewards[state, action, 0]
+            low, high = self._deliverable(low, high, returned, returned)
+            if (low > high).any():
+                return
+        margins: Any = _PathMargins(self, path, low, high)
         claim = Claim(margins, low, high, 0.0, self.question.norm)
         best = np.inf if self.best is None else self.best[0]
-        effort = Effort(np.inf, _PATH_BOXES, self.deadline, share=GAP / 2, batch=_BOXES)
+        effort = Effort(np.inf, _PATH_BOXES, self.deadline, share=GAP / 2, batch=_PATH_BATCH)
         proof = branch_and_bound(claim, effort, self._try_changes, best)
         if not proof.closed:
             self.unresolved = min(self.unresolved, proof.lower)
 
 
 class _PathMargins:
-    """The margins of all steps of a path, bounded as those of a network are."""
+    """The margins of all steps of a path, bounded as those of a network are.
 
-    def __init__(self, search: OutcomeSearch, path: _Path) -> None:
-        self.search, masks = search, search.episodes.table.masks
-        path = [step for step in path if masks[step[0]].sum() > 1]
+    Steps whose action is chosen under all commands of a box are left out.
+    """
+
+    def __init__(self, search: OutcomeSearch, path: _Path, low: np.ndarray, high: np.ndarray) -> None:
+        self.search, self.stretch = search, np.ones(len(low))
         self.states, self.actions = (np.array([step[i] for step in path], dtype=int) for i in (0, 1))
-        self.collected = np.array([step[2] for step in path]).reshape(len(path), len(search.low))
-        self.stretch, self.work = np.ones(len(search.low)), 1 + len(path)
+        self.collected = np.array([step[2] for step in path])
+        self.margins = np.where(np.arange(len(path)) == 0, search.kappa, 0.0)  # that the actions need
+        rivals = np.arange(search.episodes.num_actions)
+        low, high = (np.repeat(side[None], len(path), axis=0) for side in (low, high))
+        chosen = np.repeat(self.actions[:, None], len(rivals), axis=1)
+        bounds = search.leads_at(self.states, self.collected, low, high, rivals, chosen)
+        can_win = bounds.highest(low, high) >= -self.margins[:, None]
+        unsure = np.flatnonzero((can_win & (rivals != chosen)).any(axis=1))
+        self.states, self.actions, self.collected = self.states[unsure], self.actions[unsure], self.collected[unsure]
+        self.margins, self.work = self.margins[unsure], 1 + len(unsure)
 
     def upper_bounds(self, low: np.ndarray, high: np.ndarray, level: float | None = None) -> HalfSpaces:
         """Return bounds of the margins over boxes low, high (B, d): of those that cut most."""
         boxes, steps, count = len(low), len(self.states), self.search.episodes.num_actions
-        which = np.tile(np.arange(steps), boxes)
+        which, rivals = np.tile(np.arange(steps), boxes), np.arange(count)
+        chosen = self.actions[which][:, None].repeat(count, axis=1)
         bounds = self.search.leads_at(
             self.states[which], self.collected[which], low.repeat(steps, axis=0), high.repeat(steps, axis=0),
-            self.actions[which][:, None].repeat(count, axis=1), np.arange(count),
+            chosen, rivals,
         )  # fmt: skip
+        offsets = bounds.offsets - np.where(chosen == rivals, 0.0, self.margins[which][:, None])
         all_bounds = HalfSpaces(
-            bounds.slopes.reshape(boxes, steps * count, len(self.stretch)), bounds.offsets.reshape(boxes, steps * count)
+            bounds.slopes.reshape(boxes, steps * count, len(self.stretch)), offsets.reshape(boxes, steps * count)
         )
         steepness = np.maximum(np.linalg.norm(all_bounds.slopes, axis=2), 1e-12)
         excluded = all_bounds.highest(low, high) < 0.0
@@ -505,12 +664,10 @@ class _PathMargins:
         return HalfSpaces(all_bounds.slopes[rows, order], all_bounds.offsets[rows, order])
 
 
-def _join_equal(nodes: _Nodes) -> _Nodes:
+def _join_equal(nodes: _Nodes) -> tuple[_Nodes, np.ndarray]:
     """Return one node, with a box around all, for nodes of a box with the same state, return and events."""
     keys = np.column_stack([nodes.root, nodes.state, np.round(nodes.collected, DECIMALS), nodes.marks])
     _, first, joined = np.unique(keys, axis=0, return_index=True, return_inverse=True)
-    if len(first) == len(nodes):
-        return nodes
     joined = joined.reshape(-1)
     result = _Nodes(*(column[first].copy() for column in nodes.columns))
     np.minimum.at(result.low, joined, nodes.low)
@@ -520,7 +677,7 @@ def _join_equal(nodes: _Nodes) -> _Nodes:
     result.path[several] = _SEVERAL
     # Their loops begin here at the earliest.
     result.anchor[several], result.anchor_step[several] = result.state[several], result.step[several]
-    return result
+    return result, joined
 
 
 def future_returns(table: TransitionTable, allowed: np.ndarray, max_steps: int) -> tuple[np.ndarray, np.ndarray]:

@@ -338,12 +338,15 @@ class _Words:
             return ""
         return f"Rounding errors are measured, not derived, because {proof.why_measured}."
 
+    @property
+    def _norm(self) -> str:
+        return "" if self.question.norm == "l2" else f" (in the {self.question.norm} norm)"
+
     def _proof(self, quoted: Counterfactual) -> str:
         """Return how much smaller another change could be at most."""
         bound, closest = self.answer.lower_bound, self.answer.closest
         alone = f" of {join([self._name(i) for i in self.question.free])} alone" if self.question.free else ""
-        norm = "" if self.question.norm == "l2" else f" (in the {self.question.norm} norm)"
-        where = self._restrictions()
+        norm, where = self._norm, self._restrictions()
         smaller = rounded_up(100 * (1 - bound / quoted.distance), 2) if quoted.distance else "0.01"
         if self.answer.status is not Status.PROVEN_CLOSEST:
             if bound <= 0:
@@ -468,7 +471,13 @@ class _Words:
         command = listing([(o, exact_quantity(o, float(n))) for o, n in zip(self.objectives, total, strict=True)])
         goal = f"To make the agent choose {self.choice} and get what you ask for"
         delivery = self._delivery(attainable, "that return" if horizon else "that")
-        return f"{goal}, ask for {command}{whole}: it {delivery}."
+        closest = ""
+        if attainable.lower_bound:
+            smaller = rounded_up(100 * (1 - attainable.lower_bound / attainable.distance), 2)  # type: ignore[operator]
+            does = f"{self._norm} does this{self._restrictions()} ({proven(attainable.assumed)})"
+            closest = f"o change that is more than {smaller} % smaller{does}."
+            closest = f" The numbers are rounded; n{closest}" if attainable.proven_closest else f" N{closest}"
+        return f"{goal}, ask for {command}{whole}: it {delivery}.{closest}"
 
     def _delivery(self, attainable: Attainable, what: str) -> str:
         """ "then delivers exactly that": what was asked for beside the outcome of the rollouts."""
