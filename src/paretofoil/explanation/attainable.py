@@ -263,7 +263,7 @@ class _AttainableSearch:
 
     def _inside(self, commands: np.ndarray) -> np.ndarray:
         """Return the commands clipped to the search region, without rounding errors."""
-        return np.clip(np.round(commands, DECIMALS), self.question.low, self.question.high) + 0.0  # no -0
+        return self.question.project(np.round(commands, DECIMALS)) + 0.0  # no -0
 
     def issue(self, commands: np.ndarray, before: Sequence[IssuedCommand] = ()) -> list[IssuedCommand]:
         """Roll out the first of the commands (N, d) that are new and make the agent take the foil."""

@@ -340,7 +340,7 @@ class OutcomeSearch:
 
     def _try(self, commands: np.ndarray) -> None:
         """Roll out commands, and keep the closest one that meets the outcome."""
-        commands = self.question.space.project(commands, self.low, self.high)
+        commands = self.question.project(commands)
         distances = self.distances(commands, commands)
         closer = distances < (np.inf if self.best is None else self.best[0])
         if not closer.any():
