@@ -80,7 +80,8 @@ PATTERNS = {
     r'Try a larger budget or, if the policy is white-box, search="exact"\.',
     "attainable": rf"To make the agent choose {ACTION.format('foil')} and get what you ask for, ask for "
     rf"(?P<command>.+?)(?P<whole> in the whole episode)?: it {DELIVERY}that(?P<horizon> return)?{RUNS}",
-    "closest attainable": rf"(?:The numbers are rounded; n|N)o change that is {SMALLER} does this{WHERE} \(proven{ASSUMED}\)\.",
+    "closest attainable": rf"(?:The numbers are rounded; n|N)o change that is {SMALLER} does this{WHERE} "
+    rf"\(proven{ASSUMED}\)\.",
     "attained": rf"This command is attainable: the agent {DELIVERY}(?:what|(?P<horizon>the return that)) it asks "
     rf"for{RUNS}",
     "not attainable": rf"No attainable command that makes the agent choose {ACTION.format('foil')} was found "
