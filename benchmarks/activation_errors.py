@@ -15,7 +15,7 @@ import onnxruntime
 import torch
 from onnx import TensorProto, helper
 
-from paretofoil.core.policy import ACTIVATIONS
+from paretofoil.core.program import ACTIVATIONS
 
 TORCH: dict[str, Any] = {
     "sigmoid": torch.sigmoid,

@@ -22,7 +22,7 @@ import torch
 from wide_networks import ask, imitate, make_module
 
 import paretofoil as pf
-from paretofoil.core.policy import FoldedPolicy
+from paretofoil.core.program import Program
 from paretofoil.core.question import Question, QuestionBatch
 from paretofoil.core.threads import one_thread
 from paretofoil.search import Exact
@@ -37,12 +37,12 @@ Group = tuple[str, list[Question]]
 @contextmanager
 def only_measured() -> Iterator[None]:
     """Withhold the rounding errors of policies, so that proofs use the measured rule."""
-    within = FoldedPolicy.within
-    FoldedPolicy.within = lambda self, *_: replace(self, rounding=None)  # type: ignore[method-assign]
+    within = Program.within
+    Program.within = lambda self, *_: replace(self, rounding=None)  # type: ignore[method-assign]
     try:
         yield
     finally:
-        FoldedPolicy.within = within  # type: ignore[method-assign]
+        Program.within = within  # type: ignore[method-assign]
 
 
 def case_questions(agent: pf.Agent, count: int) -> list[Question]:

@@ -1,19 +1,20 @@
-"""Measure `Exact` on wide networks, with forward and with backward intermediate bounds.
+"""Measure `Exact` on wide networks.
 
     python benchmarks/wide_networks.py [--widths 64,256,512] [--depths 2,3,4] [--forms relu,tanh,pcn] [--dims 2,3,4,6]
-        [--questions 3] [--seconds 10] [--skip-before]
+        [--questions 3] [--seconds 10] [--before CHECKOUT]
 
-The networks imitate a smooth decision and are deployed as torch float32 modules. "Before" substitutes every layer
-backwards, as an earlier version did; "after" is the library. Both get the same questions in the same run; times are
-CPU seconds of one thread.
+The networks imitate a smooth decision and are deployed as torch float32 modules. With --before, another checkout of the
+repository answers the same questions in turn. Times are CPU seconds of one thread.
 """
 
 import argparse
 import itertools
+import json
+import os
+import subprocess
+import sys
 import time
-from collections.abc import Iterator
-from contextlib import contextmanager, nullcontext
-from functools import partial
+from pathlib import Path
 
 import numpy as np
 import torch
@@ -22,12 +23,9 @@ from torch import nn
 import paretofoil as pf
 from paretofoil.core.command import CommandSpace
 from paretofoil.core.options import Limits
-from paretofoil.core.policy import ACTIVATIONS
 from paretofoil.core.question import Question, QuestionBatch
 from paretofoil.core.threads import one_thread
-from paretofoil.proof.bounds import AffineForm, HalfSpaces, in_chunks, interval, substitute
-from paretofoil.proof.networks import MarginNetwork, margin_network
-from paretofoil.proof.relaxation import RELAXATIONS, Relaxation
+from paretofoil.proof.networks import margin_network
 from paretofoil.search import Exact
 
 ACTIONS, STATE = 4, 3
@@ -96,50 +94,6 @@ def ask(module: nn.Module, dim: int, count: int, seed: int) -> list[Question]:
     return questions
 
 
-def backwards(network: MarginNetwork, low: np.ndarray, high: np.ndarray) -> HalfSpaces:
-    """Bound the margins as an earlier version did: substitute each side of each unit backwards.
-
-    Only the second layer of a PCN, behind parallel lines, had the short way that all layers have now.
-    """
-    relaxed: list[Relaxation] = []
-    floor, ceiling = low, high
-    for layer, activation in enumerate(network.activations):
-        weight, bias = network.weights[layer], network.biases[layer]
-        least, most = interval(weight, bias, floor, ceiling)
-        if layer == 1 and network.activations[0] != "relu":
-            form = AffineForm.of_boxes(low, high).affine(network.weights[0], network.biases[0])
-            least, most = form.activate(relaxed[0]).affine(weight, bias).interval()
-        elif layer:
-            sides = []
-            for sign in (-1.0, 1.0):
-                slopes, offsets = substitute((*network.weights[:layer], sign * weight), network.biases, relaxed)
-                sides.append(sign * HalfSpaces(slopes, offsets).highest(low, high) + bias)
-            least, most = np.maximum(least, sides[0]), np.minimum(most, sides[1])
-        least, most = least - network.pads[layer], most + network.pads[layer]
-        relaxed.append(RELAXATIONS[activation](least, most))
-        floor, ceiling = ACTIVATIONS[activation](least), ACTIVATIONS[activation](most)
-    slopes, offsets = substitute(network.weights, network.biases, relaxed)
-    shape = (len(low), *slopes.shape[1:])
-    offsets = np.broadcast_to(offsets + network.biases[-1] + network.pads[-1], shape[:2])
-    return HalfSpaces(np.broadcast_to(slopes, shape), offsets)
-
-
-@contextmanager
-def before() -> Iterator[None]:
-    """Use the bounds of the earlier version."""
-    forwards = MarginNetwork.bound_together
-
-    def in_small_chunks(network: MarginNetwork, low: np.ndarray, high: np.ndarray, level: float | None) -> HalfSpaces:
-        width = max(weight.shape[0] for weight in network.weights)
-        return in_chunks(partial(backwards, network), low, high, width**2)
-
-    MarginNetwork.bound_together = in_small_chunks  # type: ignore[assignment,method-assign]
-    try:
-        yield
-    finally:
-        MarginNetwork.bound_together = forwards  # type: ignore[method-assign]
-
-
 def measure(questions: list[Question], seconds: float) -> np.ndarray:
     """Return [decided, CPU seconds, boxes, largest remaining gap as a share of the distance]."""
     began, resolved, boxes, left = time.process_time(), 0, 0, 0.0
@@ -167,34 +121,44 @@ def rate(question: Question, count: int) -> float:
         return count / (time.process_time() - began)
 
 
+def run(arguments: argparse.Namespace, checkout: Path, *place: str | int) -> dict[str, float]:
+    """Return what a process that imports a checkout measures of one network."""
+    environment = os.environ | {"PYTHONPATH": str(checkout / "src"), "OMP_NUM_THREADS": "1"}
+    options = ["--questions", str(arguments.questions), "--seconds", str(arguments.seconds)]
+    command = [sys.executable, __file__, "--child", ",".join(map(str, place)), *options]
+    done = subprocess.run(command, env=environment, capture_output=True, text=True, check=True)
+    measured: dict[str, float] = json.loads(done.stdout)
+    return measured
+
+
+def child(arguments: argparse.Namespace) -> None:
+    """Measure one network and print it as JSON."""
+    form, *sizes = arguments.child.split(",")
+    width, depth, dim, seed = map(int, sizes)
+    torch.manual_seed(seed)
+    module = make_module(form, dim, width, depth)
+    imitate(module, dim, seed)
+    questions = ask(module, dim, arguments.questions, seed)
+    speed = rate(questions[0], 2048)
+    resolved, seconds, boxes, left = measure(questions, arguments.seconds)
+    print(json.dumps({"resolved": resolved, "s": seconds, "boxes": boxes, "boxes/s": speed, "gap left": left}))
+
+
 def main(arguments: argparse.Namespace) -> None:
-    head = ("form", "width", "hidden layers", "d", "questions")
-    columns = [
-        f"{when}: {what}" for when in ("before", "after") for what in ("resolved", "s", "boxes", "boxes/s", "gap left")
-    ]
+    head, what = ("form", "width", "hidden layers", "d", "questions"), ("resolved", "s", "boxes", "boxes/s", "gap left")
+    checkouts = {"after": Path(__file__).parents[1]}
+    if arguments.before:
+        checkouts = {"before": arguments.before, **checkouts}
+    columns = [f"{when}: {one}" for when in checkouts for one in what]
     print(f"| {' | '.join((*head, *columns))} |\n|---|" + "---:|" * (len(head) + len(columns) - 1))
     runs = itertools.product(arguments.forms, arguments.widths, arguments.depths, arguments.dims)
     for number, (form, width, depth, dim) in enumerate(runs):
-        torch.manual_seed(number)
-        module = make_module(form, dim, width, depth)
-        imitate(module, dim, seed=number)
-        questions = ask(module, dim, arguments.questions, seed=number)
         cells = []
-        for context in (None if arguments.skip_before else before(), nullcontext()):
-            if context is None:
-                cells += ["–"] * 5
-                continue
-            with context:
-                speed = rate(questions[0], 2048 if isinstance(context, nullcontext) else 64)
-                resolved, seconds, boxes, left = measure(questions, arguments.seconds)
-            cells += [
-                f"{resolved:.0f}",
-                f"{seconds:.2f}",
-                f"{boxes:,.0f}",
-                f"{speed:,.0f}",
-                f"{left:.1%}" if left else "–",
-            ]
-        print("| " + " | ".join([form, *map(str, (width, depth, dim, len(questions))), *cells]) + " |", flush=True)
+        for checkout in checkouts.values():
+            found = run(arguments, checkout, form, width, depth, dim, number)
+            cells += [f"{found['resolved']:.0f}", f"{found['s']:.2f}", f"{found['boxes']:,.0f}"]
+            cells += [f"{found['boxes/s']:,.0f}", f"{found['gap left']:.1%}" if found["gap left"] else "–"]
+        print("| " + " | ".join([form, *map(str, (width, depth, dim, arguments.questions)), *cells]) + " |", flush=True)
 
 
 def numbers(text: str) -> list[int]:
@@ -203,11 +167,13 @@ def numbers(text: str) -> list[int]:
 
 if __name__ == "__main__":
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
+    parser.add_argument("--before", type=Path, help="folder of another checkout, measured beside this one")
     parser.add_argument("--widths", type=numbers, default=[64, 256, 512])
     parser.add_argument("--depths", type=numbers, default=[2, 3, 4])
     parser.add_argument("--forms", type=lambda text: text.split(","), default=["relu", "tanh", "pcn"])
     parser.add_argument("--dims", type=numbers, default=[2, 3, 4, 6])
     parser.add_argument("--questions", type=int, default=3)
     parser.add_argument("--seconds", type=float, default=10.0, help="time limit per question")
-    parser.add_argument("--skip-before", action="store_true", help="measure only the library")
-    main(parser.parse_args())
+    parser.add_argument("--child", help=argparse.SUPPRESS)
+    options = parser.parse_args()
+    child(options) if options.child else main(options)

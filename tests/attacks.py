@@ -251,7 +251,7 @@ def _size(case: Case) -> float:
     """Return the largest intermediate number of a margin, which scales the rounding of the reference computation."""
     question = case.question
     size = np.maximum(np.abs(question.low), np.abs(question.high))
-    for weight, bias in zip(case.folded.weights, case.folded.biases, strict=True):
+    for weight, bias in zip(*case.folded.layers[:2], strict=True):
         size = np.abs(weight) @ size + np.abs(bias)
     return 2.0 * float(size.max())
 

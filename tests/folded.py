@@ -13,7 +13,7 @@ import numpy as np
 from networks import LayeredPolicy
 
 from paretofoil.core.command import CommandSpace, Norm
-from paretofoil.core.policy import Activation, FoldedPolicy
+from paretofoil.core.program import Activation, Program
 from paretofoil.core.question import Question
 
 Layers = list[tuple[np.ndarray, np.ndarray]]
@@ -31,12 +31,12 @@ class Case:
     planted: np.ndarray  # (d,): where the margin was set, in the region or right beside it
 
     @property
-    def folded(self) -> FoldedPolicy:
+    def folded(self) -> Program:
         return self.question.policy.folded  # type: ignore[attr-defined]
 
     def __str__(self) -> str:
-        layers = "-".join(str(weight.shape[1]) for weight in self.folded.weights)
-        return f"seed {self.seed} ({self.kind}, {layers} wide, {' '.join(self.folded.activations)})"
+        layers = "-".join(str(weight.shape[1]) for weight in self.folded.layers.weights)
+        return f"seed {self.seed} ({self.kind}, {layers} wide, {' '.join(self.folded.layers.activations)})"
 
 
 @dataclass(frozen=True, eq=False)
@@ -93,27 +93,25 @@ def _num_actions(rng: np.random.Generator) -> int:
     return int(rng.choice([2, 3, 4, 8, 20], p=[0.35, 0.25, 0.2, 0.1, 0.1]))
 
 
-def _folded(design: _Design, place: _Place) -> FoldedPolicy:
+def _folded(design: _Design, place: _Place) -> Program:
     """Return the network as a function of commands, with float32 weights."""
     (weight, bias), *others = design.layers
     weight = _held(weight / place.scale, place)
     layers = [(weight, bias - weight @ place.anchor), *others]
     weights, biases = zip(*((_held(w, place), _held(b, place)) for w, b in layers), strict=True)
-    return FoldedPolicy(weights, biases, design.activations)
+    return Program.of_layers(weights, biases, design.activations)
 
 
 def _held(numbers: np.ndarray, place: _Place) -> np.ndarray:
     return numbers.astype(place.precision).astype(np.float64)
 
 
-def _pose(
-    rng: np.random.Generator, folded: FoldedPolicy, design: _Design, place: _Place
-) -> tuple[Question, np.ndarray]:
+def _pose(rng: np.random.Generator, folded: Program, design: _Design, place: _Place) -> tuple[Question, np.ndarray]:
     """Return a question whose foil wins at the planted command by the designed margin."""
     low = place.anchor - place.share * place.scale
     space = CommandSpace(low, low + place.scale)
     command, region = _region(rng, space)
-    num_actions = len(folded.biases[-1])
+    num_actions = folded.num_outputs
     foil, kappa = 0, float(rng.choice([0.0, 1e-6, 0.05, 1.0], p=[0.1, 0.1, 0.7, 0.1]))
     valid = [0, *(a for a in range(1, num_actions) if a == 1 or rng.random() < 0.8)]
     asked = Question(
@@ -127,8 +125,10 @@ def _pose(
         planted = samples[np.argsort(margins)[rng.choice([-1, -1, -2, 8])]]
         wanted = float(rng.choice([-1e-3, -1e-6, 0.0, 1e-9, 1e-5, 1e-3]))
     shift = kappa + wanted - float(real_margins(asked, folded, planted[None])[0])
-    biases = (*folded.biases[:-1], _held(folded.biases[-1] + shift * (np.arange(num_actions) == foil), place))
-    return replace(asked, policy=LayeredPolicy(replace(folded, biases=biases), place.precision)), planted
+    weights, (*biases, last), activations = folded.layers
+    last = _held(last + shift * (np.arange(num_actions) == foil), place)
+    moved = Program.of_layers(weights, (*biases, last), activations)
+    return replace(asked, policy=LayeredPolicy(moved, place.precision)), planted
 
 
 def _region(rng: np.random.Generator, space: CommandSpace) -> tuple[np.ndarray, tuple[np.ndarray, np.ndarray]]:
@@ -141,7 +141,7 @@ def _region(rng: np.random.Generator, space: CommandSpace) -> tuple[np.ndarray, 
     return command, (np.where(held, command, low), np.where(held, command, high))
 
 
-def real_margins(question: Question, folded: FoldedPolicy, commands: np.ndarray) -> np.ndarray:
+def real_margins(question: Question, folded: Program, commands: np.ndarray) -> np.ndarray:
     """Return the foil's true margins (N,) at commands (N, d), in long doubles."""
     logits = folded.logits(commands.astype(np.longdouble))
     rivals = [action for action in question.valid_actions if action != question.foil]

@@ -7,7 +7,7 @@ from typing import Any
 import numpy as np
 
 from paretofoil.core.command import CommandSpace
-from paretofoil.core.policy import FoldedPolicy
+from paretofoil.core.program import Program
 from paretofoil.core.question import Question
 from paretofoil.proof.branch_and_bound import Claim
 from paretofoil.proof.networks import MarginNetwork
@@ -18,7 +18,7 @@ def network(*layers: tuple[Any, Any], activation: Any = "relu", pads: Any = None
     weights, biases = ([np.array(part, dtype=np.float64) for part in parts] for parts in zip(*layers, strict=True))
     pads = pads or [0.0] * len(layers)
     padded = tuple(np.full(len(bias), pad) for bias, pad in zip(biases, pads, strict=True))
-    return MarginNetwork(tuple(weights), tuple(biases), (activation,) * (len(layers) - 1), padded)
+    return MarginNetwork(Program.of_layers(weights, biases, (activation,) * (len(layers) - 1)), padded)
 
 
 def claim(of: MarginNetwork, level: float, dim: int = 1, norm: Any = "l2") -> Claim:
@@ -49,8 +49,8 @@ class LinePolicy:
     def log_probs(self, states: np.ndarray, commands: np.ndarray) -> np.ndarray:
         return np.stack([np.zeros(len(commands)), commands[:, 0] + self.off(commands)], axis=1)
 
-    def fold(self, state: np.ndarray) -> FoldedPolicy:
-        return FoldedPolicy((np.eye(2, self.dim)[::-1] * [[0.0], [1.0]],), (np.zeros(2),), ())
+    def fold(self, state: np.ndarray) -> Program:
+        return Program.of_layers((np.eye(2, self.dim)[::-1] * [[0.0], [1.0]],), (np.zeros(2),))
 
 
 def unit_question(policy: Any, command: Any = (-0.5, 0.0), **changes: Any) -> Question:

@@ -7,7 +7,7 @@ from functools import cached_property
 import numpy as np
 
 from paretofoil.core.command import CommandSpace
-from paretofoil.core.policy import ACTIVATIONS, Activation, FoldedPolicy
+from paretofoil.core.program import ACTIVATIONS, Activation, Program
 from paretofoil.core.question import Question
 
 
@@ -15,24 +15,24 @@ from paretofoil.core.question import Question
 class LayeredPolicy:
     """Affine layers with activations, independent of the state; deployed in float32 by default."""
 
-    folded: FoldedPolicy
+    folded: Program
     precision: type[np.floating] = np.float32
 
     @cached_property
     def _deployed(self) -> list[tuple[np.ndarray, np.ndarray]]:
-        layers = zip(self.folded.weights, self.folded.biases, strict=True)
+        layers = zip(*self.folded.layers[:2], strict=True)
         return [(w.astype(self.precision), b.astype(self.precision)) for w, b in layers]
 
     def log_probs(self, states: np.ndarray, commands: np.ndarray) -> np.ndarray:
         hidden = np.asarray(commands, dtype=self.precision)
-        for (weight, bias), activation in zip(self._deployed, (*self.folded.activations, None), strict=True):
+        for (weight, bias), activation in zip(self._deployed, (*self.folded.layers.activations, None), strict=True):
             with np.errstate(invalid="ignore"):  # OpenBLAS computes with unused parts of vectors, too
                 hidden = hidden @ weight.T + bias
             assert not np.isnan(hidden).any()
             hidden = hidden if activation is None else ACTIVATIONS[activation](hidden)
         return hidden
 
-    def fold(self, state: np.ndarray) -> FoldedPolicy:
+    def fold(self, state: np.ndarray) -> Program:
         return self.folded
 
 
@@ -48,13 +48,13 @@ def random_layers(
         center = 0.5 * weight.sum(axis=1) if not weights else np.zeros(outputs)
         weights.append(weight.astype(np.float32).astype(np.float64))
         biases.append((rng.normal(size=outputs) * 0.5 - center).astype(np.float32).astype(np.float64))
-    return LayeredPolicy(FoldedPolicy(tuple(weights), tuple(biases), activations))
+    return LayeredPolicy(Program.of_layers(tuple(weights), tuple(biases), activations))
 
 
 def layered_question(policy: LayeredPolicy, seed: int, **changes: object) -> Question:
     """Return a question with a random command of the unit box and a foil that is not chosen there."""
     rng = np.random.default_rng(seed)
-    dim, num_actions = policy.folded.weights[0].shape[1], len(policy.folded.biases[-1])
+    dim, num_actions = policy.folded.dim, policy.folded.num_outputs
     command = rng.random(dim)
     greedy = int(policy.log_probs(np.zeros((1, 1)), command[None])[0].argmax())
     foil = int(rng.choice([a for a in range(num_actions) if a != greedy]))

@@ -8,7 +8,7 @@ from policies import LinearPolicy
 
 from paretofoil.core.command import CommandSpace
 from paretofoil.core.options import NO_LIMITS, Limits
-from paretofoil.core.policy import FoldedPolicy
+from paretofoil.core.program import Program
 from paretofoil.core.question import Question, QuestionBatch
 from paretofoil.core.search import Search
 
@@ -27,8 +27,8 @@ class Recorded:
         self.calls.append(commands)
         return self.policy.log_probs(states, commands)
 
-    def fold(self, state: np.ndarray) -> FoldedPolicy:
-        return FoldedPolicy((self.policy.weight,), (self.policy.bias,), ())
+    def fold(self, state: np.ndarray) -> Program:
+        return Program.of_layers((self.policy.weight,), (self.policy.bias,))
 
     @property
     def commands(self) -> np.ndarray:

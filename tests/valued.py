@@ -8,7 +8,8 @@ from folded import KINDS, _folded, _Place
 from networks import random_layers
 
 from paretofoil.core.command import CommandSpace
-from paretofoil.core.policy import ACTIVATIONS, Activation, FoldedValues, Policy
+from paretofoil.core.policy import FoldedValues, Policy
+from paretofoil.core.program import ACTIVATIONS, Activation
 from paretofoil.core.question import Question
 
 
@@ -22,7 +23,7 @@ class EnvelopePolicy:
     exact_rows: ClassVar[bool] = True
 
     def log_probs(self, states: np.ndarray, commands: np.ndarray) -> np.ndarray:
-        network, hidden = self.folded.network, np.asarray(commands, dtype=np.float32)
+        network, hidden = self.folded.network.layers, np.asarray(commands, dtype=np.float32)
         for weight, bias, activation in zip(network.weights, network.biases, (*network.activations, None), strict=True):
             hidden = (hidden[:, None, :] * weight.astype(np.float32)).sum(axis=2) + bias.astype(np.float32)
             hidden = hidden if activation is None else ACTIVATIONS[activation](hidden)
@@ -43,7 +44,7 @@ def random_envelope(
 
 def envelope_question(policy: EnvelopePolicy, seed: int, share: float = 0.01, **changes: object) -> Question:
     """Return a question with random preferences and a foil that is not chosen under them."""
-    return value_question(policy, policy.folded.network.weights[0].shape[1], seed, share, **changes)
+    return value_question(policy, policy.folded.network.dim, seed, share, **changes)
 
 
 def value_question(policy: Policy, dim: int, seed: int, share: float = 0.01, **changes: object) -> Question:

@@ -14,7 +14,7 @@ from paretofoil.agents.training import HORIZON
 from paretofoil.core.answer import Status
 from paretofoil.core.command import CommandSpace
 from paretofoil.core.errors import InvalidInput
-from paretofoil.core.policy import FoldedPolicy
+from paretofoil.core.program import Program
 from paretofoil.core.question import Question
 from paretofoil.search import CFZoo, Exact
 from paretofoil.study import Case, Row
@@ -60,8 +60,8 @@ class Plane:
     slope: tuple[float, float]
     offset: float
 
-    def fold(self, state: np.ndarray) -> FoldedPolicy:
-        return FoldedPolicy((np.array([(0.0, 0.0), self.slope]),), (np.array([0.0, self.offset]),), ())
+    def fold(self, state: np.ndarray) -> Program:
+        return Program.of_layers((np.array([(0.0, 0.0), self.slope]),), (np.array([0.0, self.offset]),))
 
     def log_probs(self, states: np.ndarray, commands: np.ndarray) -> np.ndarray:
         return self.fold(states[0]).logits(commands)

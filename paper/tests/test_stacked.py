@@ -4,7 +4,7 @@ import numpy as np
 from networks import layered_question, random_layers
 
 from paretofoil.proof.networks import margin_network
-from paretofoil_paper.searches.stacked import smallest_and_slopes, stack_networks
+from paretofoil_paper.searches.stacked import stack_rivals
 
 
 def test_stacked_networks_give_the_margins_and_slopes_of_each() -> None:
@@ -12,9 +12,9 @@ def test_stacked_networks_give_the_margins_and_slopes_of_each() -> None:
     questions = [layered_question(policy, seed) for seed in range(5)]
     networks = [margin_network(policy.fold(q.state), q) for q in questions]
     z = np.random.default_rng(0).normal(size=(5, 7, 2))
-    together = stack_networks(networks, 3)
+    together = stack_rivals(networks, 3)
     for network, points, margins, smallest, slope in zip(
-        networks, z, together.margins(z), *smallest_and_slopes(together, z), strict=True
+        networks, z, together.margins(z), *together.smallest_and_slopes(z), strict=True
     ):
         expected, slopes = network.margins_and_slopes(points)
         least = expected.argmin(axis=1)

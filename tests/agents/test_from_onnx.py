@@ -119,10 +119,7 @@ def test_the_fold_of_further_operations_agrees_with_onnxruntime(name: str, load:
 NAMED = {
     "LayerNorm": r"(LayerNormalization|ReduceMean|Pow|Sqrt|Div|division).*",
     "GELU": "(Erf|Gelu) of values that depend on the command",
-    "product": "a product of two values that both depend on the command",
     "hand-written attention": "mul after softmax",
-    "skip past a sigmoid": "past a layer of sigmoid",
-    "ReLU beside tanh": "relu carried past a layer of tanh",
     "an exponential": "exp of values that depend on the command",
     "softmax over rows": "which is not the last",
     "two probabilities": "probabilities that are not a softmax",

@@ -167,11 +167,11 @@ def test_the_answers_of_a_torch_pcn_are_those_of_the_same_network_in_numpy() -> 
     module, policy = common("PCN")
     scale, shift = np.array([5.0, 10.0]), np.array([1.0, -1.0])
     weight = module.command.weight.detach().double().numpy() / scale
-    sizes = [part.shape for part in policy.fold(STATE).weights]  # type: ignore[attr-defined]
+    sizes = [part.shape for part in policy.fold(STATE).layers.weights]  # type: ignore[attr-defined]
     assert sizes == [(HIDDEN, 2), (HIDDEN, HIDDEN), (ACTIONS, HIDDEN)]
-    np.testing.assert_allclose(policy.fold(STATE).weights[0], weight, rtol=1e-6)  # type: ignore[attr-defined]
+    np.testing.assert_allclose(policy.fold(STATE).layers.weights[0], weight, rtol=1e-6)  # type: ignore[attr-defined]
     bias = module.command.bias.detach().double().numpy() - (weight * scale) @ shift
-    np.testing.assert_allclose(policy.fold(STATE).biases[0], bias, rtol=1e-6, atol=1e-6)  # type: ignore[attr-defined]
+    np.testing.assert_allclose(policy.fold(STATE).layers.biases[0], bias, rtol=1e-6, atol=1e-6)  # type: ignore[attr-defined]
 
 
 def after(activation: Callable[[Any, Tensor], Any]) -> Callable[..., Any]:
@@ -278,6 +278,13 @@ FURTHER: dict[str, Callable[..., Any]] = {
     "control flow on the state": control_flow,
     "late sigmoid": late_sigmoid,
     "hypernetwork": weights_made_of_the_command,
+    "ELU beside tanh": after(lambda m, x: F.elu(x) + torch.tanh(x)),
+    "ReLU beside tanh": after(lambda m, x: torch.tanh(x) + torch.relu(x)),
+    "skip past a sigmoid": after(lambda m, x: torch.sigmoid(x) + x),
+    "another gate": after(lambda m, x: x * torch.sigmoid(2.0 * x)),
+    "a gate of others": after(lambda m, x: x * torch.sigmoid(x).roll(1, 1)),
+    "product": after(lambda m, x: x * x),
+    "power": after(lambda m, x: m.one(x) ** 3),
     "skip past a ReLU": after(lambda m, x: torch.tanh(x) - torch.relu(m.two(torch.tanh(x)))),
     "value head": value_head,
     "affine": lambda m, s, c: m.output(m.command(c)),
@@ -354,20 +361,8 @@ REFUSED: dict[str, tuple[Callable[..., Any], str]] = {
     "GELU": (after(lambda m, x: F.gelu(x)), "gelu of values that depend on the command"),
     "ELU with another alpha": (after(lambda m, x: F.elu(x, 0.5)), "ELU with an alpha of 0.5"),
     "early line": (after(lambda m, x: F.softplus(x, threshold=2.0)), "softplus that is linear above 2"),
-    "ELU beside tanh": (after(lambda m, x: F.elu(x) + torch.tanh(x)), "the command itself carried past a layer of elu"),
-    "another gate": (after(lambda m, x: x * torch.sigmoid(2.0 * x)), "a product of two values that both depend on"),
-    "a gate of others": (after(lambda m, x: x * torch.sigmoid(x).flip(1)), "a product of two values that both depend"),
-    "product": (after(lambda m, x: x * x), "a product of two values that both depend on the command"),
     "quotient": (after(lambda m, x: 1.0 / (x.abs() + 1)), "of values that depend on the command"),
     "rounding": (after(lambda m, x: x.to(torch.int64).float()), "to integers"),
-    "skip past a sigmoid": (
-        lambda m, s, c: m.output(torch.sigmoid(m.command(c)) + m.command(c)),
-        "past a layer of sigmoid",
-    ),
-    "ReLU beside tanh": (
-        lambda m, s, c: m.output(torch.tanh(m.command(c)) + torch.relu(m.command(c))),
-        "relu carried past a layer of tanh",
-    ),
     "the largest of a batch": (after(lambda m, x: x - x.max()), "number of a whole batch"),
     "where it is largest": (after(lambda m, x: x * x.max(dim=1).indices[:, None]), "when it ran with a symbolic"),
     "another logsumexp": (after(lambda m, x: x - m.one(x).logsumexp(1, keepdim=True)), "logsumexp of another tensor"),
@@ -502,7 +497,7 @@ def test_a_state_at_which_the_module_does_something_else_is_refused_there() -> N
 def test_a_command_that_plays_no_part_is_folded_to_constants() -> None:
     policy = pf.from_torch(Module(lambda m, s, c: m.output(m.state(s))), STATE, SPACE)
     folded = policy.fold(STATE)  # type: ignore[attr-defined]
-    assert not folded.weights[0].any()
+    assert not folded.layers.weights[0].any()
     logits, given = folded.logits(random_commands(1)), policy.log_probs(STATE[None], random_commands(1))
     np.testing.assert_allclose(np.diff(logits), np.diff(given), rtol=1e-5)  # a softmax adds a number to all of them
 

@@ -9,7 +9,8 @@ from policies import LinearPolicy
 from paretofoil.core.command import CommandSpace, Objective, length
 from paretofoil.core.decision import Decision
 from paretofoil.core.options import NO_LIMITS, Limits
-from paretofoil.core.policy import ACTIVATIONS, CallablePolicy, greedy_action, greedy_actions, probabilities, query
+from paretofoil.core.policy import CallablePolicy, greedy_action, greedy_actions, probabilities, query
+from paretofoil.core.program import ACTIVATIONS
 from paretofoil.core.question import Question, QuestionBatch
 
 # Commands

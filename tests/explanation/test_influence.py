@@ -11,7 +11,8 @@ from policies import LinearPolicy
 from valued import EnvelopePolicy
 
 import paretofoil as pf
-from paretofoil.core.policy import FoldedPolicy, FoldedValues
+from paretofoil.core.policy import FoldedValues
+from paretofoil.core.program import Program
 from paretofoil.core.question import Question, QuestionBatch
 from paretofoil.explanation.influence import (
     InfluenceEffort,
@@ -29,7 +30,7 @@ UNIT = pf.CommandSpace(np.zeros(2), np.ones(2), ["x", "y"])
 
 
 def folded(weight: list[list[float]], bias: list[float]) -> LayeredPolicy:
-    return LayeredPolicy(FoldedPolicy((np.array(weight),), (np.array(bias),), ()))
+    return LayeredPolicy(Program.of_layers((np.array(weight),), (np.array(bias),)))
 
 
 def decision(command: list[float], valid: list[int] | None = None) -> pf.Decision:
@@ -107,7 +108,7 @@ def test_a_command_that_sample_and_search_miss_is_found_in_a_box_that_stays_open
     """A stripe of half a thousandth of the region."""
     weights = (np.array([[1.0, 0.0]] * 3), np.array([[0.0, 0.0, 0.0], [1e5, -2e5, 1e5]]))
     biases = (np.array([-0.7005, -0.70075, -0.701]), np.array([0.0, -10.0]))
-    policy = LayeredPolicy(FoldedPolicy(weights, biases, ("relu",)))
+    policy = LayeredPolicy(Program.of_layers(weights, biases, ("relu",)))
     found = pf.influence(policy, decision([0.1, 0.1]), space=UNIT, samples=10, seconds=5)
     assert found.shares[1].sampled == 0
     assert [(line.down, line.up) for line in found.alone] == [(None, None)] * 2
@@ -131,8 +132,8 @@ class Liar:
         hidden = np.where(np.abs(np.asarray(commands) - 0.31).max(axis=1) < 0.02, 1e6, 0.0)
         return np.stack([np.full(len(commands), 10.0), hidden], axis=1)
 
-    def fold(self, state: np.ndarray) -> FoldedPolicy:
-        return FoldedPolicy((np.zeros((2, 2)),), (np.array([10.0, 0.0]),), ())
+    def fold(self, state: np.ndarray) -> Program:
+        return Program.of_layers((np.zeros((2, 2)),), (np.array([10.0, 0.0]),))
 
 
 def test_a_policy_that_refutes_its_own_inside_is_not_proven_to_be_anything() -> None:
@@ -185,7 +186,7 @@ def test_of_several_changes_on_a_side_the_nearest_is_told() -> None:
     """The second action is chosen in a stripe between 0.7 and 0.8, and again below 0.2."""
     weights = (np.array([[1.0, 0.0]] * 3 + [[-1.0, 0.0]]), np.array([[0.0] * 4, [100.0, -200.0, 100.0, 100.0]]))
     biases = (np.array([-0.7, -0.75, -0.8, 0.2]), np.array([0.0, -0.01]))
-    policy = LayeredPolicy(FoldedPolicy(weights, biases, ("relu",)))
+    policy = LayeredPolicy(Program.of_layers(weights, biases, ("relu",)))
     found = pf.influence(policy, decision([0.9, 0.5]), space=UNIT)
     assert found.alone[0].down is not None
     assert found.alone[0].down.value == pytest.approx(0.8, abs=0.011)
@@ -343,7 +344,9 @@ def test_a_profile_has_a_moment_for_each_time_that_is_asked_about(monkeypatch: p
 
 
 def test_that_no_preferences_change_the_action_is_proven_of_values_that_depend_on_them() -> None:
-    ahead = FoldedPolicy((np.array([[0.1, 0.0], [0.0, 0.1], [0.0, 0.0], [0.0, 0.0]]),), (np.array([5.0, 5, 0, 0]),), ())
+    ahead = Program.of_layers(
+        (np.array([[0.1, 0.0], [0.0, 0.1], [0.0, 0.0], [0.0, 0.0]]),), (np.array([5.0, 5, 0, 0]),), ()
+    )
     space = pf.CommandSpace.preferences(["a", "b"])
     found = pf.influence(EnvelopePolicy(FoldedValues(ahead)), state=[0.0], command=[0.5, 0.5], space=space, samples=20)
     assert (found.verdict, found.proven) == ("inert", True)

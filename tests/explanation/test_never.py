@@ -17,7 +17,8 @@ from weighing import agent as weighing
 import paretofoil as pf
 from paretofoil.cli import app
 from paretofoil.core.decision import Decision
-from paretofoil.core.policy import FoldedPolicy, JointWhiteBoxPolicy, UnfoldedPolicy
+from paretofoil.core.policy import JointWhiteBoxPolicy
+from paretofoil.core.program import Program
 from paretofoil.pcn.policy import PCNPolicy
 from paretofoil.proof.networks import joint_network
 
@@ -97,7 +98,7 @@ def test_bounds_over_states_and_commands_hold_everywhere() -> None:
         points = low[row] + generator.random((500, corner.size)) * (high[row] - low[row])
         above = points @ lines.slopes[row].T + lines.offsets[row]
         assert (network.margins(points) <= above).all()
-    scores = policy.unfold().logits(points[:, :7], points[:, 7:])
+    scores = policy.unfold().logits(points)
     np.testing.assert_allclose(network.margins(points), scores[:, [1]] - scores[:, [0, 2, 3]], atol=1e-9)
 
 
@@ -188,10 +189,10 @@ class NoisyAlone:
         scores[:, 1] += self.noise if len(states) == 1 else 0.0
         return scores
 
-    def fold(self, state: np.ndarray) -> FoldedPolicy:
+    def fold(self, state: np.ndarray) -> Program:
         return self.inside.fold(state)
 
-    def unfold(self) -> UnfoldedPolicy:
+    def unfold(self) -> Program:
         return self.inside.unfold()
 
 

@@ -11,7 +11,8 @@ from policies import LinearPolicy, random_pcn, random_question
 from paretofoil.core.command import CommandSpace
 from paretofoil.core.errors import InvalidInput
 from paretofoil.core.options import NO_LIMITS, Limits, Options, Stop
-from paretofoil.core.policy import FoldedPolicy, ValueTable
+from paretofoil.core.policy import ValueTable
+from paretofoil.core.program import Program
 from paretofoil.core.question import Question, QuestionBatch
 from paretofoil.core.search import Finding, Search
 from paretofoil.explanation.ask import ask
@@ -266,9 +267,9 @@ FEW_BOXES = Exact(max_boxes=2000)
 class LookedInto(NoisyPolicy):
     """The same, and proofs know all of it but the noise."""
 
-    def fold(self, state: np.ndarray) -> FoldedPolicy:
+    def fold(self, state: np.ndarray) -> Program:
         weights = np.array([[0.0, 0.0], [self.slope, 0.0]])
-        return FoldedPolicy((weights,), (np.array([0.0, -3.0]),), ())
+        return Program.of_layers((weights,), (np.array([0.0, -3.0]),))
 
 
 @pytest.mark.parametrize("slope", [3.5, 5.0, 10.0])
@@ -289,7 +290,7 @@ def test_noise_is_measured_once_for_all_foils_and_their_proven_ranges() -> None:
     policy = LookedInto(alone(0.0))
     policy.log_probs = log_probs  # type: ignore[method-assign]
     weights, biases = np.array([[0.0, 0.0], [4.0, 0.0], [0.0, 4.0]]), np.array([0.0, -3.0, -3.0])
-    policy.fold = lambda state: FoldedPolicy((weights,), (biases,), ())  # type: ignore[method-assign]
+    policy.fold = lambda state: Program.of_layers((weights,), (biases,))  # type: ignore[method-assign]
     decision = make_decision(None, None, [0.0], [0.25, 0.5], None, [0, 1, 2])
     answers = explain_decision(policy, decision, space=SPACE, foils=[1, 2])
     assert all(answer.proven_range is not None for answer in answers)

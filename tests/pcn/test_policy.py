@@ -89,7 +89,7 @@ def test_a_deep_network_computes_layer_by_layer_what_torch_does(shape):
     np.testing.assert_allclose(policy.log_probs(states, commands), expected, atol=2e-4)
     assert (policy.state_size, policy.command_size, policy.num_actions) == shape[:3]
     folded = policy.fold(states[0])
-    assert folded.activations == ("relu", "sigmoid", "relu", "relu")
+    assert folded.layers.activations == ("relu", "sigmoid", "relu", "relu")
     exact = folded.logits(commands)
     scores = as_torch(policy)(
         torch.tensor(states[:1]).double().expand(200, -1), torch.tensor(commands).double()

@@ -10,7 +10,8 @@ from valued import EnvelopePolicy, envelope_question, random_envelope
 
 import paretofoil as pf
 from paretofoil.core.command import CommandSpace, least
-from paretofoil.core.policy import CallablePolicy, FoldedPolicy, FoldedValues
+from paretofoil.core.policy import CallablePolicy, FoldedValues
+from paretofoil.core.program import Program
 from paretofoil.core.question import Question, QuestionBatch
 from paretofoil.explanation.ask import ask
 from paretofoil.proof.ranges import widen
@@ -66,7 +67,7 @@ def test_all_weights_in_a_range_that_sum_to_1_make_the_foil_win(pose: Callable[[
 def constant(values: list[list[float]]) -> EnvelopePolicy:
     """A network whose values do not depend on the weights."""
     biases = np.array(values).reshape(-1)
-    return EnvelopePolicy(FoldedValues(FoldedPolicy((np.zeros((len(biases), len(values[0]))),), (biases,), ())))
+    return EnvelopePolicy(FoldedValues(Program.of_layers((np.zeros((len(biases), len(values[0]))),), (biases,))))
 
 
 @pytest.mark.parametrize("make", [lambda values: pf.from_q_table(lambda state: values), constant])

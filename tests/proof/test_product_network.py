@@ -8,10 +8,11 @@ from folded import KINDS
 from policies import random_commands
 from valued import EnvelopePolicy, envelope_question, hard_question, random_envelope
 
-from paretofoil.core.policy import Activation, FoldedPolicy, FoldedValues
+from paretofoil.core.policy import FoldedValues
+from paretofoil.core.program import Activation, Program
 from paretofoil.core.question import Question, QuestionBatch
 from paretofoil.explanation.ask import ask
-from paretofoil.proof.networks import ProductNetwork, product_network
+from paretofoil.proof.networks import MarginNetwork, product_network
 from paretofoil.proof.verify import verify_certificate
 from paretofoil.search import Exact
 from paretofoil.search.registry import choose_search
@@ -27,12 +28,12 @@ SHAPES = [
 
 def pose(seed: int, dim: int, hidden: tuple[int, ...], activation: Activation, offset: float = 0.0) -> Question:
     policy = random_envelope(seed, dim, hidden, activation=activation)
-    layers = policy.folded.network
-    moved = replace(layers, biases=(*layers.biases[:-1], layers.biases[-1] + offset))
+    weights, (*biases, last), activations = policy.folded.network.layers
+    moved = Program.of_layers(weights, (*biases, last + offset), activations)
     return envelope_question(EnvelopePolicy(FoldedValues(moved)), seed)
 
 
-def network_of(question: Question) -> ProductNetwork:
+def network_of(question: Question) -> MarginNetwork:
     return product_network(question.policy.fold_values(question.state), question)  # type: ignore[attr-defined]
 
 
@@ -139,7 +140,7 @@ def test_the_nearest_preferences_of_a_known_parabola_are_found() -> None:
     """Action 1 is worth 4 w0 w0, action 0 always 1: they meet where w0 is a half."""
     weights, biases = np.zeros((4, 2)), np.array([1.0, 1.0, 0.0, 0.0])
     weights[2, 0] = 4.0
-    policy = EnvelopePolicy(FoldedValues(FoldedPolicy((weights,), (biases,), ())))
+    policy = EnvelopePolicy(FoldedValues(Program.of_layers((weights,), (biases,))))
     question = replace(envelope_question(policy, 0), command=np.array([0.2, 0.8]), foil=1, kappa=0.0)
     [found] = ask([question], Exact())
     assert found.proof.status == "optimal"  # type: ignore[union-attr]

@@ -57,11 +57,11 @@ def test_most_answers_can_be_widened() -> None:
 
 def test_a_region_reaches_the_boundary_or_the_limit_on_its_far_sides() -> None:
     """On a linear policy the largest boxes are known: nothing stands in the way but the limits."""
-    from paretofoil.core.policy import FoldedPolicy
+    from paretofoil.core.program import Program
 
     class Folded(LinearPolicy):
-        def fold(self, state: np.ndarray) -> FoldedPolicy:
-            return FoldedPolicy((self.weight,), (self.bias,), ())
+        def fold(self, state: np.ndarray) -> Program:
+            return Program.of_layers((self.weight,), (self.bias,))
 
     policy = Folded(np.array([[0.0, 0.0], [1.0, 1.0]]), np.zeros(2))
     question = Question(policy, np.zeros(1), np.array([-0.5, -0.5]), 1, (0, 1), CommandSpace([-1, -1], [1, 1]))

@@ -16,7 +16,7 @@ import paretofoil as pf
 from paretofoil.agents import onnx as onnx_policy
 from paretofoil.agents import recorder
 from paretofoil.core.errors import InvalidInput
-from paretofoil.core.policy import FoldedPolicy, Rounding
+from paretofoil.core.program import Program
 from paretofoil.proof.networks import moved_network
 
 sys.path.insert(0, str(Path(__file__).parents[2] / "benchmarks"))
@@ -75,7 +75,7 @@ def test_commands_far_outside_the_space_are_not_derived() -> None:
                 folded.within(SPACE.low, np.array([100.0, 0.0]), 3)
 
 
-def errors_at(folded: FoldedPolicy, policy: Any, commands: np.ndarray) -> np.ndarray:
+def errors_at(folded: Program, policy: Any, commands: np.ndarray) -> np.ndarray:
     """How much more than allowed the deployed logits are off, relative to the last."""
     deployed = policy.log_probs(np.repeat(STATE[None], len(commands), axis=0), commands)
     exact, allowed = folded.logits(commands), folded.errors(commands)
@@ -94,17 +94,15 @@ def test_products_of_a_number_with_itself_have_twice_its_error() -> None:
         x = states[:, :1].expand(-1, 1000).sum(dim=1, keepdim=True)  # 500, with up to 1000 roundings
         return logits(commands * (x * x))
 
-    rounding = load(forward).fold(STATE).rounding
-    assert rounding is not None
-    assert 2000 < rounding.terms[0][0, 0] / (2.0**-24 * 500.0**2) < 2100
+    error = load(forward).fold(STATE).error
+    assert 2000 < error.weights[0][0, 0] / (2.0**-24 * 500.0**2) < 2100
 
 
 def test_a_contraction_of_several_tensors_has_as_many_terms_as_all_of_its_axes() -> None:
     weight = torch.ones(3, 2, 50)
     forward = lambda s, c: torch.einsum("bi,oij,bj->bo", c, weight, s[:, :1].expand(-1, 50))  # noqa: E731
-    rounding = load(forward).fold(STATE).rounding
-    assert rounding is not None
-    assert rounding.terms[0].min() >= 100 * 2.0**-24 * 25.0  # 2 x 50 terms, of 25 in all
+    error = load(forward).fold(STATE).error
+    assert error.weights[0].min() >= 100 * 2.0**-24 * 25.0  # 2 x 50 terms, of 25 in all
 
 
 @pytest.mark.parametrize("power", [lambda x: x**2, lambda x: x.pow(2), torch.square, lambda x: torch.pow(x, 3.0)])
@@ -115,7 +113,15 @@ def test_powers_of_the_state_are_derived(power: Callable[[Tensor], Tensor]) -> N
     assert (errors_at(folded, policy, np.random.default_rng(0).uniform(SPACE.low, SPACE.high, (50, 2))) <= 0).all()
 
 
-@pytest.mark.parametrize("power", [lambda x: x**2, lambda x: x.pow(0.5), lambda x: 2.0**x])
+@pytest.mark.parametrize("power", [lambda x: x**2, lambda x: x.pow(3), torch.square])
+def test_powers_of_the_command_are_products(power: Callable[[Tensor], Tensor]) -> None:
+    policy = load(lambda s, c: logits(power(c + 30.0) / 1000.0))
+    folded = policy.fold(STATE)
+    assert folded.rounding is not None
+    assert (errors_at(folded, policy, np.random.default_rng(0).uniform(SPACE.low, SPACE.high, (50, 2))) <= 0).all()
+
+
+@pytest.mark.parametrize("power", [lambda x: x.pow(0.5), lambda x: 2.0**x])
 def test_powers_of_the_command_are_refused(power: Callable[[Tensor], Tensor]) -> None:
     policy = load(lambda s, c: logits(power(c + 30.0) / 1000.0))
     assert not policy.is_white_box
@@ -133,20 +139,7 @@ def test_activations_under_autocast_are_rounded_as_it_rounds() -> None:
         module.forward, torch.tensor(STATE[None]), np.full(2, 80.0), torch.float32, torch.device("cpu")
     )
     assert recording.unit == 2.0**-8
-    assert [block.slip >= 2.0**-8 for block in recording.blocks[1:]] == [True, True]
-
-
-def test_a_silu_that_is_carried_past_a_relu_may_be_rounded_below_its_floor() -> None:
-    """Its errors grow with its input, so that it is carried with both signs."""
-
-    def forward(states: Tensor, commands: Tensor) -> Tensor:
-        unit = torch.nn.functional.silu(commands)
-        return torch.cat([unit + torch.relu(unit - 1.0), 0.0 * unit[:, :1]], dim=1)
-
-    folded = load(forward).fold(STATE)
-    assert folded.activations == ("silu", "relu")
-    below = FoldedPolicy(folded.weights[1:], folded.biases[1:], ("relu",))  # as a function of the deployed SiLUs
-    np.testing.assert_allclose(below.logits(np.array([[-5.0, 3.0]])), [[-5.0, 5.0, 0.0]], atol=1e-12)
+    assert [node.slip >= 2.0**-8 for node in recording.nodes] == [True, True]
 
 
 def test_settings_that_allow_coarser_products_leave_rounding_unknown(monkeypatch: pytest.MonkeyPatch) -> None:
@@ -234,7 +227,7 @@ def test_other_files_are_refused_before_they_are_read(
         pf.from_onnx(tmp_path / "network.onnx", STATE, SPACE, inputs="concatenated")
 
 
-def onnx_fold(nodes: list[Any], shapes: dict[str, tuple[int, int]], path: Path) -> FoldedPolicy:
+def onnx_fold(nodes: list[Any], shapes: dict[str, tuple[int, int]], path: Path) -> Program:
     """The fold of a file of states and commands side by side, with weights of 1."""
     ends = [
         helper.make_tensor_value_info(name, TensorProto.FLOAT, ["n", size]) for name, size in (("x", 5), ("scores", 3))
@@ -257,16 +250,14 @@ def test_products_of_onnx_weights_are_not_derived(tmp_path: Path) -> None:
 
 def test_activations_of_onnxruntime_have_their_own_allowance(tmp_path: Path) -> None:
     nodes = [helper.make_node("MatMul", ["x", "weight"], ["unit"]), helper.make_node("Tanh", ["unit"], ["scores"])]
-    rounding = onnx_fold(nodes, {"weight": (5, 3)}, tmp_path / "network.onnx").rounding
-    assert rounding is not None
-    assert (rounding.activations[0] == onnx_policy.ACTIVATION_ROUNDINGS * 2.0**-24).all()
+    [node] = onnx_fold(nodes, {"weight": (5, 3)}, tmp_path / "network.onnx").nodes
+    assert node.slip == onnx_policy.ACTIVATION_ROUNDINGS * 2.0**-24
 
 
 def test_errors_of_a_silu_grow_with_its_input() -> None:
     weights, biases, none = (np.eye(1), np.eye(1)), (np.zeros(1), np.zeros(1)), np.zeros(1)
-    rounding = Rounding.of_layers(weights, biases, ("silu",), 2.0**-24)
-    folded, far = FoldedPolicy(weights, biases, ("silu",), rounding), np.array([-1000.0])
-    network = moved_network(folded, none, np.eye(1), np.ones(1), -far)
+    folded, far = Program.of_layers(weights, biases, ("silu",), unit=2.0**-24), np.array([-1000.0])
+    network = moved_network(folded, none, np.eye(1), True, -far)
     for error in (network.largest_error(far, far), folded.errors(far[None])[0]):
         assert error[0] >= 32 * 2.0**-24 * 1000
     [upper] = network.upper_bounds(far[None], far[None]).highest(far[None], far[None])

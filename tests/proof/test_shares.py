@@ -1,6 +1,6 @@
 """Proven shares: volumes never too large, planted regions found, and the deployed policy inside the intervals."""
 
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from fractions import Fraction
 from itertools import product
 from math import factorial, prod
@@ -13,7 +13,7 @@ from policies import random_pcn
 
 from paretofoil.core.command import CommandSpace
 from paretofoil.core.options import Stop
-from paretofoil.core.policy import Activation, FoldedPolicy, Rounding
+from paretofoil.core.program import Activation, Program
 from paretofoil.core.question import Question, QuestionBatch
 from paretofoil.proof.networks import MarginNetwork
 from paretofoil.proof.shares import Contest, ProvenShares, ShareEffort, prove_shares, share_below, stack_contests
@@ -67,12 +67,12 @@ def test_a_half_space_that_holds_all_or_nothing_of_a_box_is_told_so() -> None:
 
 
 def linear(weight: list[list[float]], bias: list[float], precision: type[np.floating] = np.float32) -> LayeredPolicy:
-    return LayeredPolicy(FoldedPolicy((np.array(weight, dtype=float),), (np.array(bias, dtype=float),), ()), precision)
+    return LayeredPolicy(Program.of_layers((np.array(weight, dtype=float),), (np.array(bias, dtype=float),)), precision)
 
 
 def asked(policy: LayeredPolicy, dim: int, **changes: object) -> QuestionBatch:
     """About the unit box, or what is given."""
-    actions = tuple(range(len(policy.fold(np.zeros(1)).biases[-1])))
+    actions = tuple(range(policy.fold(np.zeros(1)).num_outputs))
     given = {"command": np.full(dim, 0.5), "valid_actions": actions, "space": CommandSpace(np.zeros(dim), np.ones(dim))}
     values = {**given, **changes}
     foil = values["valid_actions"][0]  # type: ignore[index]
@@ -97,7 +97,7 @@ def test_the_shares_of_a_product_of_half_spaces_are_known(dim: int) -> None:
     steep = 1000.0
     weights = (np.eye(dim), np.stack([np.zeros(dim), np.full(dim, steep)]))
     biases = (np.full(dim, -0.7), np.array([0.1, 0.0]))
-    policy = LayeredPolicy(FoldedPolicy(weights, biases, ("relu",)))
+    policy = LayeredPolicy(Program.of_layers(weights, biases, ("relu",)))
     found = prove_shares(asked(policy, dim), ShareEffort(0.02 if dim > 2 else 0.01))
     assert holds(found, [0.7**dim + 0.00007 * dim, 1 - 0.7**dim - 0.00007 * dim], 0.021 + 0.0002)
 
@@ -136,7 +136,9 @@ def test_a_state_in_which_one_action_always_wins_is_inert_in_any_dimension() -> 
     for dim in (1, 3, 6, 12):
         policy = random_layers(dim, (dim, 16, 3), ("sigmoid",))
         above = LayeredPolicy(
-            FoldedPolicy(policy.folded.weights, (policy.folded.biases[0], np.array([0.0, 60.0, 0.0])), ("sigmoid",))
+            Program.of_layers(
+                policy.folded.layers.weights, (policy.folded.layers.biases[0], np.array([0.0, 60.0, 0.0])), ("sigmoid",)
+            )
         )
         found = prove_shares(asked(above, dim), ShareEffort())
         assert found.inert
@@ -147,7 +149,7 @@ def test_a_state_in_which_one_action_always_wins_is_inert_in_any_dimension() -> 
 def test_while_only_one_action_is_known_the_proof_goes_on_beyond_its_goal() -> None:
     """A sliver of the region, less than the goal, chooses another action."""
     weights, biases = (np.ones((1, 1)), np.array([[0.0], [1000.0]])), (np.array([-0.999]), np.array([0.1, 0.0]))
-    policy = LayeredPolicy(FoldedPolicy(weights, biases, ("relu",)))
+    policy = LayeredPolicy(Program.of_layers(weights, biases, ("relu",)))
     early = prove_shares(asked(policy, 1), ShareEffort(0.05, inert=False))
     assert early.lower[1] == 0.0
     assert prove_shares(asked(policy, 1), ShareEffort(0.05)).lower[1] > 0.0
@@ -242,18 +244,18 @@ def test_what_is_planted_in_hostile_networks_is_in_a_box_that_allows_it(kind: in
 class Shifted:
     """A policy that is deployed with other numbers than its inside has."""
 
-    inside: FoldedPolicy
+    inside: Program
     shift: np.ndarray
 
     def log_probs(self, states: np.ndarray, commands: np.ndarray) -> np.ndarray:
         return self.inside.logits(np.asarray(commands)) + self.shift
 
-    def fold(self, state: np.ndarray) -> FoldedPolicy:
+    def fold(self, state: np.ndarray) -> Program:
         return self.inside
 
 
 def test_how_far_the_deployed_policy_is_from_its_inside_is_allowed_for() -> None:
-    inside = FoldedPolicy((np.array([[0.0], [1.0]]),), (np.array([0.0, -0.5]),), ())
+    inside = Program.of_layers((np.array([[0.0], [1.0]]),), (np.array([0.0, -0.5]),))
     found = prove_shares(asked(Shifted(inside, np.array([0.03, 0.0])), 1), ShareEffort(max_boxes=500))  # type: ignore[arg-type]
     assert found.deviation == pytest.approx(0.03)
     assert found.lower[0] <= 0.53 <= found.upper[0]
@@ -273,9 +275,9 @@ def test_contests_of_many_states_are_bounded_together_as_one_by_one(unit: float)
     contests = {}
     for state in (0, 1, 3):
         folded = random_pcn(state, state_size=2).fold(generator.normal(size=2))
-        rounding = Rounding.of_layers(folded.weights, folded.biases, folded.activations, unit)
+        folded = Program.of_layers(*folded.layers, unit=unit)
         low, valid = generator.normal(size=2), tuple(np.flatnonzero(masks[state]).tolist())
-        contests[state] = Contest.of(replace(folded, rounding=rounding), valid, (low, low + np.array([1.0, 3.0])), 0.0)
+        contests[state] = Contest.of(folded, valid, (low, low + np.array([1.0, 3.0])), 0.0)
     stacks = stack_contests(contests, masks)
     assert len(stacks) == (1 if unit < 1e-10 else 3)  # the bounds of single precision include its errors
     states = generator.choice([0, 1, 3], size=150)

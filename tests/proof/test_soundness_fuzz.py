@@ -14,7 +14,7 @@ from tiers import long_except
 from paretofoil.core.command import CommandSpace
 from paretofoil.core.errors import InvalidInput
 from paretofoil.core.options import Stop
-from paretofoil.core.policy import FoldedPolicy
+from paretofoil.core.program import Program
 from paretofoil.core.question import Question, QuestionBatch
 from paretofoil.core.search import Finding
 from paretofoil.proof.halfspace import cut
@@ -45,7 +45,7 @@ def needle(at: float, low: float, high: float, *, slope: float = 2.0**26) -> Que
     """A float32 policy whose foil wins by 0.1 at a command, and loses by 0.5 from a hundred millionth away on."""
     weights = np.array([[slope], [-slope]]), np.array([[-1.0, -1.0]]), np.array([[0.0], [0.6]])
     biases = np.array([-slope * at, slope * at]), np.array([1.0]), np.array([0.5, 0.0])
-    policy = LayeredPolicy(FoldedPolicy(weights, biases, ("relu", "relu")))
+    policy = LayeredPolicy(Program.of_layers(weights, biases, ("relu", "relu")))
     space = CommandSpace([0.0], [1.0])
     return Question(policy, np.zeros(1), np.array([low]), 1, (0, 1), space, low=np.array([low]), high=np.array([high]))
 
@@ -65,7 +65,7 @@ def test_what_float32_rounds_into_a_needle_is_not_proven_impossible() -> None:
 
 
 def test_far_from_0_a_lower_bound_leaves_out_what_float32_cannot_tell_apart() -> None:
-    far = FoldedPolicy((np.array([[0.0], [1.0]]),), (np.array([0.0, -1e6]),), ())
+    far = Program.of_layers((np.array([[0.0], [1.0]]),), (np.array([0.0, -1e6]),))
     space = CommandSpace([1e6], [1e6 + 1])
     asked = Question(LayeredPolicy(far, np.float64), np.zeros(1), space.low, 1, (0, 1), space)
     finding = prove(asked)
@@ -100,6 +100,7 @@ def test_half_spaces_without_slope_overflow_nothing() -> None:
 def test_a_policy_whose_numbers_would_overflow_is_refused() -> None:
     asked = layered_question(random_layers(0, (2, 4, 3), ("relu",)), 0)
     folded = asked.policy.fold(asked.state)  # type: ignore[attr-defined]
-    huge = replace(folded, weights=(folded.weights[0] * 1e50, folded.weights[1] * 1e50))
+    weights, biases, activations = folded.layers
+    huge = Program.of_layers([weight * 1e50 for weight in weights], biases, activations)
     with pytest.raises(InvalidInput, match=r"numbers stay below 1e\+80"):
         margin_network(huge, asked)

@@ -14,7 +14,7 @@ from paretofoil.core.answer import Status
 from paretofoil.core.command import CommandSpace, length
 from paretofoil.core.errors import InvalidInput
 from paretofoil.core.options import NO_LIMITS, Limits, Stop
-from paretofoil.core.policy import FoldedPolicy
+from paretofoil.core.program import Program
 from paretofoil.core.question import Question, QuestionBatch
 from paretofoil.core.search import Finding, Search
 from paretofoil.search.boundary import Boundary
@@ -72,8 +72,8 @@ def test_no_sampled_command_is_valid_below_a_lower_bound(objectives: int) -> Non
 @pytest.mark.parametrize("norm", ["l1", "l2", "linf"])
 def test_on_a_linear_policy_the_distance_is_the_known_one(norm: str) -> None:
     class Folded(LinearPolicy):
-        def fold(self, state: np.ndarray) -> FoldedPolicy:
-            return FoldedPolicy((self.weight,), (self.bias,), ())
+        def fold(self, state: np.ndarray) -> Program:
+            return Program.of_layers((self.weight,), (self.bias,))
 
     weight = np.array([[0.0, 0.0], [3.0, 4.0]])
     space = CommandSpace([-2, -2], [2, 2])
@@ -215,8 +215,8 @@ class Deviating:
         margins = commands[:, 0] + np.where(self.condition(commands), self.amount, 0.0)
         return np.stack([np.zeros(len(commands)), margins], axis=1)
 
-    def fold(self, state: np.ndarray) -> FoldedPolicy:
-        return FoldedPolicy((np.array([[0.0, 0.0], [1.0, 0.0]]),), (np.zeros(2),), ())
+    def fold(self, state: np.ndarray) -> Program:
+        return Program.of_layers((np.array([[0.0, 0.0], [1.0, 0.0]]),), (np.zeros(2),))
 
 
 @pytest.mark.parametrize("amount", [0.01, -0.01])

@@ -9,7 +9,7 @@ from networks import LayeredPolicy
 from policies import random_pcn, random_question
 
 from paretofoil.core.command import CommandSpace, length
-from paretofoil.core.policy import FoldedPolicy
+from paretofoil.core.program import Program
 from paretofoil.core.question import Question, QuestionBatch
 from paretofoil.proof.branch_and_bound import Claim
 from paretofoil.proof.networks import margin_network
@@ -38,7 +38,7 @@ MakeOracle = Callable[[Question, int], Oracle]
 def linear_question(rivals: list[list[float]], lacking: list[float], norm: str = "l2") -> Question:
     """Action 0 wins against rival i where rivals[i] . z >= lacking[i] + kappa; the box goes from -1/2 to 1/2."""
     weight = np.vstack([np.zeros(2), -np.array(rivals) / 2.0])  # the scale is 2
-    policy = LayeredPolicy(FoldedPolicy((weight,), (np.array([0.0, *lacking]),), ()))
+    policy = LayeredPolicy(Program.of_layers((weight,), (np.array([0.0, *lacking]),)))
     space = CommandSpace([-1.0, -1.0], [1.0, 1.0])
     actions = tuple(range(len(weight)))
     return Question(policy, np.zeros(1), np.zeros(2), 0, actions, space, kappa=KAPPA, norm=norm)  # type: ignore[arg-type]
@@ -48,7 +48,7 @@ def bent_question() -> Question:
     """One rival, whose margin min(4x - y - 0.5, 4y - x - 0.4) bends: a - relu(a - b), with a = relu(a + 9) - 9."""
     hidden = np.array([[4.0, -1.0], [5.0, -5.0]]) / 2.0  # the scale is 2
     policy = LayeredPolicy(
-        FoldedPolicy(
+        Program.of_layers(
             (hidden, np.array([[1.0, -1.0], [0.0, 0.0]])),
             (np.array([9.0 - 0.5, 0.4 - 0.5]), np.array([-9.0, 0.0])),
             ("relu",),

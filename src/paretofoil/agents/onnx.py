@@ -17,8 +17,7 @@ try:
 except ImportError:
     raise InvalidInput.missing("torch", "onnx") from None
 
-from paretofoil.agents.layers import NotWhiteBox
-from paretofoil.agents.recorder import FLOAT32, Symbol, symbols_in
+from paretofoil.agents.recorder import FLOAT32, NotWhiteBox, Symbol, symbols_in
 from paretofoil.agents.store import read_bytes
 from paretofoil.agents.torch_policy import Outputs, TorchActor, TorchPolicy, from_torch
 from paretofoil.core.amounts import ActionSpace

@@ -1,8 +1,8 @@
-"""Records how the outputs of a torch module depend on the command.
+"""Records how the outputs of a torch module depend on the command, as a program.
 
 The module runs with a `Symbol` in place of the command. A symbol has no values: it holds the coefficients of its
-entries as an affine function of the units, which are the components of the command and the outputs of all activations.
-An operation that is not supported raises `NotWhiteBox` with its name.
+entries as an affine function of the units, which are the numbers of the command and of all nodes so far. Operations
+that are not affine append nodes. An operation that is not supported raises `NotWhiteBox` with its name.
 """
 
 import math
@@ -16,8 +16,18 @@ import numpy as np
 import torch
 from torch import Tensor
 
-from paretofoil.agents.layers import Block, NotWhiteBox, command_block
-from paretofoil.core.policy import ACTIVATIONS, IMPOSSIBLE, STEEPEST, Activation
+from paretofoil.core.policy import IMPOSSIBLE
+from paretofoil.core.program import (
+    STEEPEST,
+    Affine,
+    Elementwise,
+    Function,
+    Kind,
+    Node,
+    Product,
+    Program,
+    Rounding,
+)
 
 MAX_UNITS = 4096
 """The largest number of units; a proof about more takes too long."""
@@ -29,9 +39,14 @@ numbers of all sizes, the worst needs 2.3 (`benchmarks/activation_errors.py`).""
 SPARE_OPERATIONS = 3
 """Roundings that each operation of torch is allowed beside its terms: of a scalar, or of conversions by autocast."""
 Arguments = tuple[Any, ...]
+Nodes = tuple[int, ...]
 Named = dict[str, Any]
 Operation = Callable[[Callable[..., Any], Arguments, Named], Any]
 """(function, arguments, keyword arguments), with at least one symbol -> symbols."""
+
+
+class NotWhiteBox(Exception):
+    """A module that cannot be recorded; the message is the reason."""
 
 
 def unit_roundoff(dtype: torch.dtype) -> float:
@@ -60,13 +75,15 @@ class Recording:
     def __init__(
         self, reach: np.ndarray, dtype: torch.dtype, device: torch.device, operations: Mapping[str, Operation]
     ) -> None:
-        self.blocks = [command_block(len(reach))]
+        self.nodes: list[Node] = []
+        self.made: list[Symbol] = []
+        """The first operand of each node."""
         self.dtype, self.device, self.operations = dtype, device, operations
         self.unit, self.smallest, self.largest = unit_roundoff(dtype), smallest_number(dtype), torch.finfo(dtype).max
         self.least_normal = torch.finfo(dtype).tiny
         self.activation_roundings, self.spare_operations = ACTIVATION_ROUNDINGS, SPARE_OPERATIONS
-        self.sizes = torch.tensor([1.0, *reach], dtype=torch.float64)
-        """The largest size of the constant 1 and of each unit, for commands up to the reach."""
+        self.sizes = [torch.tensor(reach, dtype=torch.float64)]
+        """The largest sizes of the numbers of each node, for commands up to the reach; node 0 is the command."""
         self.exact = False
         """True while an identity is recorded that the module itself does not compute, so that nothing is rounded."""
         self.unknown = ""
@@ -82,16 +99,16 @@ class Recording:
 
     @property
     def units(self) -> int:
-        return self.blocks[-1].first + self.blocks[-1].before.shape[1]
+        return sum(map(len, self.sizes))
 
     def command(self) -> "Symbol":
         """Return the command as a batch of one row."""
-        size = self.blocks[0].before.shape[1]
+        size = len(self.sizes[0])
         basis = torch.cat([torch.zeros(1, size), torch.eye(size)]).double()[:, None, :]
         error = basis * 1.001 * self.unit  # it is rounded to the module's number format, perhaps by way of float32
         error[0] += self.smallest
-        self.check_overflow(basis)
-        return Symbol(self, basis, error)
+        self.check_overflow(basis, (0,))
+        return Symbol(self, basis, error, (0,))
 
     def constant(self, tensor: Tensor) -> "Symbol":
         """Return the symbol of a tensor that does not depend on the command, to follow its rounding errors."""
@@ -114,60 +131,98 @@ class Recording:
         self.largest = min(self.largest, torch.finfo(dtype).max)
         self.least_normal = max(self.least_normal, torch.finfo(dtype).tiny)
 
-    def check_overflow(self, sizes: Tensor) -> None:
-        """Stop deriving errors if numbers could overflow; `sizes` (1 + units, ...) are the sizes of their terms."""
-        largest = torch.tensordot(self.sizes[: len(sizes)], sizes, dims=1)
-        largest = float(largest[largest.isfinite()].max()) if largest.isfinite().any() else 0.0  # others are masks
+    def largest_sizes(self, rows: Tensor, nodes: Nodes) -> Tensor:
+        """Return the largest sizes of entries with the sizes `rows` (1 + units, ...) of terms."""
+        return torch.tensordot(torch.cat([self.sizes[0].new_ones(1), *(self.sizes[k] for k in nodes)]), rows, dims=1)
+
+    def check_overflow(self, rows: Tensor, nodes: Nodes) -> None:
+        """Stop deriving errors if numbers could overflow; `rows` (1 + units, ...) are the sizes of their terms."""
+        sizes = self.largest_sizes(rows, nodes)
+        largest = float(sizes[sizes.isfinite()].max()) if sizes.isfinite().any() else 0.0  # others are masks
         if largest > self.largest / 2 and not self.exact:
             self.unknown = f"numbers up to {largest:.2g} may be too large for a format that ends at {self.largest:.2g}"
 
-    def activate(self, activation: Activation, symbol: "Symbol", beyond: float = 0.0) -> "Symbol":
-        """Return new units: the activation of each entry of a symbol.
+    def activate(self, function: Function, symbol: "Symbol", beyond: float = 0.0, limit: float = np.inf) -> "Symbol":
+        """Return a node of a function of each entry of a symbol.
 
-        `beyond` is the difference between the module's formula and the exact activation, without rounding errors.
+        `beyond` is the difference between the module's formula and the exact function, without rounding errors. The
+        result never exceeds `limit`.
         """
         slip = self.activation_roundings * min(self.unit, FLOAT32) + beyond
         slip += 4.0 * self.unit if self.unit > FLOAT32 else 0.0  # coarser formats compute in float32, and round
-        slip = 0.0 if activation == "relu" else slip
+        slip = 0.0 if function == "relu" else slip
+        kind = Elementwise(function)
         if symbol.is_constant:
-            value = torch.from_numpy(np.asarray(ACTIVATIONS[activation](symbol.basis.numpy())))
-            size = (symbol.basis if activation == "silu" else value).abs().clamp(min=1.0)
-            return Symbol(self, value, symbol.error * STEEPEST[activation] + slip * size)
-        before, error = symbol.basis.flatten(1), symbol.error.flatten(1)  # (1 + units, n)
-        first, count = self.units, before.shape[1]
-        if first + count > MAX_UNITS:
+            given, error = symbol.basis.numpy(), symbol.error.numpy()
+            value = np.asarray(kind.points(given))
+            moved = kind.error([given - error], [given + error], [error])
+            off = moved + slip * kind.size([np.abs(given) + error], np.abs(value) + moved)
+            return Symbol(self, torch.from_numpy(value), torch.from_numpy(np.asarray(off)))
+        sizes = self.largest_sizes(symbol.basis.abs() + symbol.error, symbol.nodes).flatten() + 1.0
+        if function in ("sigmoid", "tanh"):
+            sizes = sizes.clamp(max=2.0)
+        elif function not in STEEPEST:
+            sizes = torch.full_like(sizes, min(limit, 1e30))
+        return self.append(kind, (symbol,), sizes, slip, limit)
+
+    def append(
+        self, kind: Kind, symbols: "Sequence[Symbol]", sizes: Tensor, slip: float, limit: float = np.inf
+    ) -> "Symbol":
+        """Return the numbers of a new node, whose sizes (n,) are at most `sizes`, in the shape of the first operand."""
+        if self.units + len(sizes) > MAX_UNITS:
             raise NotWhiteBox(f"more than {MAX_UNITS} activations, too many for a proof")
-        self.blocks.append(Block(activation, before.numpy().copy(), first, error.numpy().copy(), slip))
-        sizes = self.sizes[: len(before)] @ (before.abs() + error) + 1.0
-        self.sizes = torch.cat([self.sizes, sizes.clamp(max=2.0) if activation in ("sigmoid", "tanh") else sizes])
-        basis = torch.cat([torch.zeros(1 + first, count), torch.eye(count)]).double()
-        basis = basis.reshape(-1, *symbol.basis.shape[1:])
-        return Symbol(self, basis, torch.zeros_like(basis))
+        operands, errors = (
+            tuple(self.affine(getattr(symbol, part), symbol.nodes) for symbol in symbols) for part in ("basis", "error")
+        )
+        self.nodes.append(Node(kind, operands, errors, slip, limit))
+        self.made.append(symbols[0])
+        self.sizes.append(sizes)
+        basis = torch.cat([torch.zeros(1, len(sizes)), torch.eye(len(sizes))]).double()
+        shape = symbols[0].basis.shape[1:] if len(sizes) == symbols[0].basis[0].numel() else (len(sizes),)
+        return Symbol(self, basis.reshape(-1, *shape), torch.zeros(len(basis), *shape).double(), (len(self.nodes),))
 
-    def is_activated(self, activation: Activation, symbol: "Symbol", output: "Symbol") -> bool:
-        """Return whether an output is the activation of a symbol."""
-        inputs, outputs = symbol.basis.flatten(1), output.basis.flatten(1)
-        for block in self.blocks:
-            before, rows = torch.from_numpy(block.before), block.rows
-            if block.activation != activation or len(inputs) > len(before) or before.shape[1] != outputs.shape[1]:
-                continue
-            units = torch.zeros(1 + self.units, outputs.shape[1], dtype=torch.float64)
-            units[rows] = torch.eye(outputs.shape[1], dtype=torch.float64)
-            if torch.equal(_padded(outputs, len(units)), units) and torch.equal(_padded(inputs, len(before)), before):
-                return True
-        return False
+    def affine(self, rows: Tensor, nodes: Nodes) -> Affine:
+        """Return coefficients (1 + units, ...) of entries as an affine function of the nodes."""
+        flat = rows.flatten(1).T.numpy()
+        ends = np.cumsum([1, *(len(self.sizes[k]) for k in nodes)])
+        weights = {k: flat[:, start:end].copy() for k, start, end in zip(nodes, ends, ends[1:], strict=False)}
+        return Affine(flat[:, 0].copy(), weights or {0: np.zeros((len(flat), len(self.sizes[0])))})
 
-    def coefficients(self, output: "Symbol") -> tuple[np.ndarray, np.ndarray]:
-        """Return the coefficients (1 + units, actions) of an output of shape (1, actions), and its rounding errors."""
-        basis, error = (_padded(part, 1 + self.units)[:, 0, :].numpy().copy() for part in (output.basis, output.error))
+    def is_activated(self, function: Function, symbol: "Symbol", output: "Symbol") -> bool:
+        """Return whether an output is the function of a symbol."""
+        if len(output.nodes) != 1 or output.nodes[0] == 0 or output.numel() != len(self.sizes[output.nodes[0]]):
+            return False
+        [k] = output.nodes
+        made, identity = self.made[k - 1], torch.eye(output.numel(), dtype=torch.float64)
+        return (
+            self.nodes[k - 1].kind == Elementwise(function)
+            and (made.nodes, made.shape) == (symbol.nodes, symbol.shape)
+            and torch.equal(made.basis, symbol.basis)
+            and torch.equal(output.basis.flatten(1), torch.cat([identity.new_zeros(1, len(identity)), identity]))
+        )
+
+    def program(self, output: "Symbol", reach: np.ndarray) -> Program:
+        """Return the program of an output of shape (1, actions), for commands up to `reach`."""
+        basis, error = output.basis[:, 0, :].numpy().copy(), output.error[:, 0, :].numpy().copy()
         masked = basis[0] <= IMPOSSIBLE
         basis[0, masked], error[:, masked] = IMPOSSIBLE, 0.0
-        logits = self.sizes.numpy() @ (np.abs(basis) + error)[:, ~masked]
+        logits = self.largest_sizes(torch.from_numpy((np.abs(basis) + error)[:, ~masked]), output.nodes).numpy()
         if self.returns_probabilities and 2.0 * logits.max(initial=0.0) > -np.log(self.least_normal) - len(logits):
             self.needs_all_actions = True
         sizes = (np.abs(basis) + error)[:, ~masked].sum(axis=1, keepdims=True)
         sizes[0] += np.log(basis.shape[1]) + 1.0
-        return basis, error + 16.0 * (self.unit if output.tail else 2.0**-53) * sizes  # the log-sum-exp behind it
+        error = error + 16.0 * (self.unit if output.tail else 2.0**-53) * sizes  # the log-sum-exp behind it
+        if not (np.isfinite(basis).all() and np.isfinite(error).all()):
+            raise NotWhiteBox("weights that are not finite")
+        parts = (self.affine(torch.from_numpy(rows), output.nodes) for rows in (basis, error))
+        rounding = None if self.unknown else Rounding(self.unit, reach, self.needs_all_actions)
+        program = Program(len(self.sizes[0]), tuple(self.nodes), *parts, rounding=rounding, unknown=self.unknown)
+        program = program.pruned()
+        if not all(
+            np.isfinite(part).all() for affine in program.affines for part in (affine.bias, *affine.weights.values())
+        ):
+            raise NotWhiteBox("weights that are not finite")
+        return program
 
 
 class Symbol(Tensor):
@@ -175,7 +230,9 @@ class Symbol(Tensor):
 
     recording: Recording
     basis: Tensor
-    """(1 + units, *shape) in float64: the constant, then the coefficient of each unit."""
+    """(1 + units, *shape) in float64: the constant, then the coefficients of the units of its nodes."""
+    nodes: Nodes
+    """The nodes on which it depends, in order."""
     error: Tensor
     """The rounding error, of the same shape: the deployed value differs from the combination of the deployed units by
     at most error[0] + error[1] |unit 1| + error[2] |unit 2| + ..."""
@@ -187,18 +244,24 @@ class Symbol(Tensor):
     """Of a logsumexp: the basis of its input."""
 
     def __new__(
-        cls, recording: Recording, basis: Tensor, error: Tensor, tail: str = "", shared: bool = False
+        cls,
+        recording: Recording,
+        basis: Tensor,
+        error: Tensor,
+        nodes: Nodes = (),
+        tail: str = "",
+        shared: bool = False,
     ) -> "Symbol":
         make: Any = Tensor._make_wrapper_subclass
         symbol = make(cls, basis.shape[1:], dtype=recording.dtype, device=recording.device)
-        symbol.recording, symbol.basis, symbol.error = recording, basis, error
+        symbol.recording, symbol.basis, symbol.error, symbol.nodes = recording, basis, error, nodes
         symbol.tail, symbol.shared = tail, shared
         return symbol
 
     @property
     def is_constant(self) -> bool:
         """Whether it is made of the state alone."""
-        return len(self.basis) == 1
+        return not self.nodes
 
     def __repr__(self, **_: Any) -> str:  # type: ignore[override]
         return f"<Symbol: shape {tuple(self.basis.shape[1:])}>"
@@ -280,7 +343,7 @@ def _write(target: Any, result: Symbol, name: str) -> Symbol:
         return result
     if not isinstance(target, Symbol) or target.shared or target.basis.shape[1:] != result.basis.shape[1:]:
         raise NotWhiteBox(f"{name.strip('_')} in place, into memory that another tensor shares")
-    target.basis, target.error, target.tail = result.basis, result.error, result.tail
+    target.basis, target.error, target.nodes, target.tail = result.basis, result.error, result.nodes, result.tail
     return target
 
 
@@ -324,7 +387,7 @@ def move(function: Any, args: Arguments, kwargs: Named, shared: bool = False) ->
     """Apply an operation that only moves the entries of its only symbol."""
     symbol = _only_symbol(args, kwargs)
     basis, error = (_applied(function, args, kwargs, symbol, part, _basis) for part in (symbol.basis, symbol.error))
-    return _wrapped(symbol.recording, basis, error, shared)
+    return _wrapped(symbol.recording, basis, error, symbol.nodes, shared)
 
 
 def linear_in_one(function: Any, args: Arguments, kwargs: Named, terms: int | None = None) -> Any:
@@ -343,8 +406,8 @@ def linear_in_one(function: Any, args: Arguments, kwargs: Named, terms: int | No
     size = size.abs() + moved.abs()
     error = moved.abs() + recording.gamma(count) * size
     error[0] += (count + recording.spare_operations) * recording.smallest
-    recording.check_overflow(size)
-    return _wrapped(recording, basis, error, shared=False)
+    recording.check_overflow(size, symbol.nodes)
+    return _wrapped(recording, basis, error, symbol.nodes, shared=False)
 
 
 def _only_symbol(args: Arguments, kwargs: Named) -> Symbol:
@@ -362,7 +425,7 @@ def _with_copies(symbol: Symbol, value: Any) -> Any:
 
     def copied(tensor: Tensor) -> Tensor:
         again = tensor is symbol and next(places) > 0
-        return Symbol(symbol.recording, symbol.basis, symbol.error) if again else tensor
+        return Symbol(symbol.recording, symbol.basis, symbol.error, symbol.nodes) if again else tensor
 
     return _each(value, copied)
 
@@ -381,28 +444,32 @@ def _applied(
 
 def linear_in_all(function: Any, args: Arguments, kwargs: Named) -> Any:
     """Apply an operation that only joins the entries of its tensors; constant tensors only change the constant."""
-    recording = symbols_in((args, kwargs))[0].recording
+    recording, nodes = symbols_in((args, kwargs))[0].recording, _all_nodes((args, kwargs))
     basis, error = (_together(function, args, kwargs, part) for part in (_basis, _errors))
-    return _wrapped(recording, basis, error, shared=False)
+    return _wrapped(recording, basis, error, nodes, shared=False)
 
 
 def add(function: Any, args: Arguments, kwargs: Named) -> Any:
     """Return a sum or a difference; constant tensors change only the constant."""
-    recording = symbols_in((args, kwargs))[0].recording
+    recording, nodes = symbols_in((args, kwargs))[0].recording, _all_nodes((args, kwargs))
     basis = _together(function, args, kwargs, _basis)
     factor = max(1.0, abs(float(kwargs.get("alpha", 1.0))))
     size, moved = (factor * _together(torch.add, args, {}, part) for part in (_sizes, _errors))
     error = moved + recording.gamma(1) * (size + moved)
     error[0] += 0.0 if recording.exact else recording.smallest
-    recording.check_overflow(size + moved)
-    return _wrapped(recording, basis, error, shared=False)
+    recording.check_overflow(size + moved, nodes)
+    return _wrapped(recording, basis, error, nodes, shared=False)
+
+
+def _all_nodes(value: Any) -> Nodes:
+    return tuple(sorted({node for symbol in symbols_in(value) for node in symbol.nodes}))
 
 
 def _together(function: Any, args: Arguments, kwargs: Named, part: Callable[[Tensor], Tensor]) -> Any:
     """Apply a function to a part of all tensors, row by row: their bases, the sizes of these, or their errors."""
-    count = max(len(symbol.basis) for symbol in symbols_in((args, kwargs)))
-    rows_of: list[Tensor] = []
-    _each((args, kwargs), lambda tensor: rows_of.append(_padded(part(tensor), count)))
+    nodes, rows_of = _all_nodes((args, kwargs)), []
+    sizes = symbols_in((args, kwargs))[0].recording.sizes
+    _each((args, kwargs), lambda tensor: rows_of.append(_aligned(tensor, part(tensor), nodes, sizes)))
 
     def at(*rows: Tensor) -> Any:
         following = iter(rows)
@@ -421,15 +488,21 @@ def _each(value: Any, change: Callable[[Tensor], Any]) -> Any:
     return {key: _each(item, change) for key, item in value.items()} if isinstance(value, dict) else value
 
 
-def _padded(basis: Tensor, rows: int) -> Tensor:
-    """Return a basis with zero coefficients for later units."""
-    return torch.cat([basis, torch.zeros(rows - len(basis), *basis.shape[1:], dtype=basis.dtype)])
+def _aligned(tensor: Tensor, rows: Tensor, nodes: Nodes, sizes: Sequence[Tensor]) -> Tensor:
+    """Return the rows (1 + units, ...) of a tensor with zero coefficients for the units of further nodes."""
+    own = tensor.nodes if isinstance(tensor, Symbol) else ()
+    if own == nodes:
+        return rows
+    parts = dict(zip(own, torch.split(rows[1:], [len(sizes[k]) for k in own]), strict=True))
+    zeros = {k: rows.new_zeros(len(sizes[k]), *rows.shape[1:]) for k in nodes if k not in parts}
+    return torch.cat([rows[:1], *((parts | zeros)[k] for k in nodes)])
 
 
-def _wrapped(recording: Recording, bases: Any, errors: Any, shared: bool) -> Any:
+def _wrapped(recording: Recording, bases: Any, errors: Any, nodes: Nodes, shared: bool) -> Any:
     if isinstance(bases, tuple | list):
-        return tuple(_wrapped(recording, basis, error, shared) for basis, error in zip(bases, errors, strict=True))
-    return Symbol(recording, bases, errors, shared=shared)
+        pairs = zip(bases, errors, strict=True)
+        return tuple(_wrapped(recording, basis, error, nodes, shared) for basis, error in pairs)
+    return Symbol(recording, bases, errors, nodes, shared=shared)
 
 
 @contextmanager
@@ -452,7 +525,7 @@ def _off_by(x: Any, *limits: Any) -> Any:
         if isinstance(limit, Symbol):
             error = x.error.clone()
             error[0] = error[0] + 2.0 * limit.error[0]
-            x = Symbol(x.recording, x.basis, error, x.tail)
+            x = Symbol(x.recording, x.basis, error, x.nodes, x.tail)
     return x
 
 
@@ -585,10 +658,10 @@ def _cast(function: Any, args: Arguments, kwargs: Named) -> Any:
     symbol.shared, recording, error = True, symbol.recording, symbol.error
     for dtype in dtypes:
         recording.round_to(dtype)
-        recording.check_overflow(symbol.basis.abs() + error)
+        recording.check_overflow(symbol.basis.abs() + error, symbol.nodes)
         error = error + unit_roundoff(dtype) * (symbol.basis.abs() + error)
         error[0] += smallest_number(dtype)
-    return Symbol(recording, symbol.basis, error, symbol.tail, shared=True)
+    return Symbol(recording, symbol.basis, error, symbol.nodes, symbol.tail, shared=True)
 
 
 def _sum(function: Any, args: Arguments, kwargs: Named) -> Any:
@@ -609,7 +682,7 @@ def _difference(function: Any, args: Arguments, kwargs: Named) -> Any:
         raise NotWhiteBox("logsumexp of values that depend on the command")
     if len(args) + len(kwargs) > 2 or total.total_of is None or not torch.equal(total.total_of, args[0].basis):
         raise NotWhiteBox("logsumexp of another tensor than the one it is subtracted from")
-    return Symbol(args[0].recording, args[0].basis, args[0].error, "log_softmax")
+    return Symbol(args[0].recording, args[0].basis, args[0].error, args[0].nodes, "log_softmax")
 
 
 def _quotient(function: Any, args: Arguments, kwargs: Named) -> Any:
@@ -627,14 +700,12 @@ def _quotient(function: Any, args: Arguments, kwargs: Named) -> Any:
 
 
 def _power(function: Any, args: Arguments, kwargs: Named) -> Any:
-    """A power of the state with a small whole exponent, as a product."""
+    """A power with a small whole exponent, as a product."""
     base, exponent = (*args, *kwargs.values())
     if isinstance(exponent, Tensor) and not isinstance(exponent, Symbol) and exponent.numel() == 1:
         exponent = exponent.item()
     if not isinstance(base, Symbol) or isinstance(exponent, Tensor) or exponent not in range(1, 17):
         raise NotWhiteBox("a power whose exponent is not a whole number from 1 to 16")
-    if not base.is_constant and exponent > 1:
-        raise NotWhiteBox("a power of values that depend on the command")
     return base if exponent == 1 else base * _power(function, (base, exponent - 1), {})
 
 
@@ -697,7 +768,7 @@ def _dropout(x: Symbol, p: float = 0.5, training: bool = True, train: bool = Fal
     return x
 
 
-def _activation(name: Activation) -> Operation:
+def _activation(name: Function) -> Operation:
     return _called(lambda x: x.recording.activate(name, x), input="x")
 
 
@@ -725,7 +796,20 @@ def _product(function: Any, args: Arguments, kwargs: Named) -> Any:
         for x, gate in (symbols, symbols[::-1]):
             if x.recording.is_activated("sigmoid", x, gate):
                 return x.recording.activate("silu", x)
+        if not any(symbol.is_constant for symbol in symbols):
+            return multiply(*symbols)
     return linear_in_one(function, args, kwargs, terms=1)
+
+
+def multiply(x: Any, y: Any) -> Symbol:
+    """Return the products of the entries of two symbols as a node; of squares, if both are the same."""
+    recording, square = x.recording, x is y or (x.nodes == y.nodes and torch.equal(x.basis, y.basis))
+    shape = np.broadcast_shapes(x.shape, y.shape)
+    operands = [tensor.expand(shape) for tensor in ((x,) if square else (x, y))]
+    sizes = [recording.largest_sizes(one.basis.abs() + one.error, one.nodes).flatten() for one in operands]
+    result = recording.append(Product(), operands, sizes[0] * sizes[-1], recording.gamma(1))
+    result.error[0] += recording.smallest
+    return result
 
 
 def _assign(function: Any, args: Arguments, kwargs: Named) -> None:
@@ -738,7 +822,7 @@ def _assign(function: Any, args: Arguments, kwargs: Named) -> None:
     mask = torch.zeros(target.shape, dtype=torch.bool)
     mask[places] = True
     filled = masked_fill(target, mask, value)
-    target.basis, target.error = filled.basis, filled.error
+    target.basis, target.error, target.nodes = filled.basis, filled.error, filled.nodes
 
 
 def _logsumexp(x: Symbol, dim: Any, keepdim: bool = False) -> Any:
@@ -746,7 +830,7 @@ def _logsumexp(x: Symbol, dim: Any, keepdim: bool = False) -> Any:
     axes = [dim] if isinstance(dim, int) else list(dim)
     if not keepdim or axes not in ([-1], [x.ndim - 1]):
         raise NotWhiteBox("logsumexp of values that depend on the command")
-    total = Symbol(x.recording, x.basis[..., :1], x.error[..., :1], "logsumexp")
+    total = Symbol(x.recording, x.basis[..., :1], x.error[..., :1], x.nodes, "logsumexp")
     total.total_of = x.basis
     return total
 
@@ -766,7 +850,7 @@ def _softmax(name: str) -> Operation:
         if dim not in (-1, symbol.ndim - 1):
             raise NotWhiteBox(f"{name} over axis {dim}, which is not the last")
         symbol.recording.returns_probabilities |= name == "softmax"
-        return Symbol(symbol.recording, symbol.basis, symbol.error, name)
+        return Symbol(symbol.recording, symbol.basis, symbol.error, symbol.nodes, name)
 
     return operation
 
@@ -778,7 +862,7 @@ def _turn(name: str, before: str, after: str) -> Operation:
         if args[0].tail != before:
             raise NotWhiteBox(f"{name} of values that depend on the command")
         args[0].recording.returns_probabilities = True
-        return Symbol(args[0].recording, args[0].basis, args[0].error, after)
+        return Symbol(args[0].recording, args[0].basis, args[0].error, args[0].nodes, after)
 
     return operation
 
@@ -798,7 +882,7 @@ OPERATIONS: dict[str, Operation] = {
     **_all(_cast, "to float double cpu cuda detach"),
     **_all(linear_in_one, "sum mean cumsum"),
     **_all(move, "clone repeat repeat_interleave index_select flip roll"),
-    **_all(_called(lambda x: Symbol(x.recording, -x.basis, x.error), input="x"), "neg __neg__"),
+    **_all(_called(lambda x: Symbol(x.recording, -x.basis, x.error, x.nodes), input="x"), "neg __neg__"),
     **_all(_convolution, "conv1d conv2d conv3d"),
     **_all(_product, "mul multiply __mul__ __rmul__"),
     **_all(linear_in_one, "matmul mm bmm mv dot __matmul__ __rmatmul__"),

@@ -19,13 +19,13 @@ except ImportError:
     raise InvalidInput.missing("torch", "torch") from None
 
 from paretofoil.agents.features import FeatureModule
-from paretofoil.agents.layers import NotWhiteBox, arrange
-from paretofoil.agents.recorder import FLOAT32, Symbol, run
+from paretofoil.agents.recorder import FLOAT32, NotWhiteBox, Symbol, run
 from paretofoil.core.amounts import ActionSpace
 from paretofoil.core.command import CommandSpace, format_numbers
 from paretofoil.core.feature import Feature, Features, default_names, read_features
 from paretofoil.core.json import brief
-from paretofoil.core.policy import IMPOSSIBLE, FoldedPolicy, FoldedValues, WhiteBoxPolicy, WhiteBoxValues
+from paretofoil.core.policy import IMPOSSIBLE, FoldedValues, WhiteBoxPolicy, WhiteBoxValues
+from paretofoil.core.program import Affine, Program
 
 Inputs = str | Mapping[str, str]
 Head = int | str | None
@@ -145,7 +145,7 @@ class WhiteBoxTorchPolicy(TorchPolicy):
     def __repr__(self) -> str:
         return f"<WhiteBoxTorchPolicy: {self._description()}, folds to {self.deviation:.0e}>"
 
-    def fold(self, state: np.ndarray) -> FoldedPolicy:
+    def fold(self, state: np.ndarray) -> Program:
         """Return the module at one state as layers of the command, compared with the module on random commands."""
         try:
             return fold_module(self, state)[0]
@@ -290,7 +290,7 @@ def _as_policy(states: np.ndarray, black_box: TorchPolicy) -> TorchPolicy:
         return replace(black_box, why_not=str(reason))
 
 
-def fold_module(policy: TorchPolicy, state: np.ndarray) -> tuple[FoldedPolicy, float]:
+def fold_module(policy: TorchPolicy, state: np.ndarray) -> tuple[Program, float]:
     """Return the fold at a state and the error of its logits, or raise `NotWhiteBox` with the reason."""
     if any(isinstance(part, torch.jit.ScriptModule) for part in policy.module.modules()):
         raise NotWhiteBox("a scripted module, whose operations cannot be recorded")
@@ -306,20 +306,15 @@ def fold_module(policy: TorchPolicy, state: np.ndarray) -> tuple[FoldedPolicy, f
         raise NotWhiteBox(f"{type(error).__name__} when it ran with a symbolic command: {message}") from None
     if isinstance(output, Symbol):
         _check_tail(output.tail, policy.outputs)
-        coefficients, errors = recording.coefficients(output)
+        program = recording.program(output, reach)
     else:  # the output does not depend on the command
-        scores = policy.log_probs(np.asarray(state)[None], policy.space.low[None])
-        coefficients = np.concatenate([scores, np.zeros((recording.units, scores.shape[1]))])
-        errors = np.zeros_like(coefficients)
-        recording.unknown = recording.unknown or "the command plays no part in what the network computes"
-    coefficients[0] = np.maximum(coefficients[0], IMPOSSIBLE)
-    if recording.unknown and recording.unit > FLOAT32:
-        raise NotWhiteBox(f"rounding to half precision, which cannot be derived: {recording.unknown}")
-    folded = arrange(recording.blocks, coefficients, policy.space.low, errors, recording.unit)
-    assert folded.rounding is not None
-    rounding = replace(folded.rounding, reach=reach, needs_all_actions=recording.needs_all_actions)
-    folded = replace(folded, rounding=None if recording.unknown else rounding, unknown=recording.unknown)
-    return folded, _deviation(policy, state, folded)
+        [scores] = np.maximum(policy.log_probs(np.asarray(state)[None], policy.space.low[None]), IMPOSSIBLE)
+        nothing = {0: np.zeros((len(scores), len(reach)))}
+        unknown = recording.unknown or "the command plays no part in what the network computes"
+        program = Program(len(reach), (), Affine(scores, nothing), unknown=unknown)
+    if program.unknown and recording.unit > FLOAT32:
+        raise NotWhiteBox(f"rounding to half precision, which cannot be derived: {program.unknown}")
+    return program, _deviation(policy, state, program)
 
 
 def _uncompiled() -> AbstractContextManager[Any]:
@@ -341,7 +336,7 @@ def _check_tail(tail: str, outputs: Kind) -> None:
         raise NotWhiteBox(f"a softmax at the end, for outputs={outputs!r}")
 
 
-def _deviation(policy: TorchPolicy, state: np.ndarray, folded: FoldedPolicy) -> float:
+def _deviation(policy: TorchPolicy, state: np.ndarray, folded: Program) -> float:
     """Return the largest error of a logit relative to the best of its row, or of an amount, on random commands.
 
     Hard commands are compared as well; where rounding is derived, no error may exceed it.
@@ -371,7 +366,7 @@ def _deviation(policy: TorchPolicy, state: np.ndarray, folded: FoldedPolicy) -> 
     return float(worst)
 
 
-def _hard_commands(policy: TorchPolicy, folded: FoldedPolicy) -> np.ndarray:
+def _hard_commands(policy: TorchPolicy, folded: Program) -> np.ndarray:
     """Return corners of the command space, kinks of the fold, and the representable numbers next to both.
 
     A kink is where the input of an activation changes its sign, on lines from corners to random commands.
@@ -652,6 +647,6 @@ class WhiteBoxTorchActor(TorchActor):
 
     rows: WhiteBoxTorchPolicy
 
-    def fold_amounts(self, state: np.ndarray) -> FoldedPolicy:
+    def fold_amounts(self, state: np.ndarray) -> Program:
         """Return the amounts at one state as layers of the command, compared with the module on random commands."""
         return self.rows.fold(state)

@@ -18,7 +18,8 @@ import numpy as np
 from paretofoil.core.command import as_vector, format_numbers
 from paretofoil.core.errors import InvalidInput, did_you_mean
 from paretofoil.core.json import Count, brief, brief_words
-from paretofoil.core.policy import FoldedPolicy, as_numbers
+from paretofoil.core.policy import as_numbers
+from paretofoil.core.program import Affine, Program
 
 _FLOAT64 = 8 * 2.0**-53
 """More than the relative error of a margin that is computed from an amount."""
@@ -251,7 +252,7 @@ class Actor(Protocol):
 class WhiteBoxActor(Protocol):
     """Optional: an actor whose computation can be bounded, so that answers can be proven."""
 
-    def fold_amounts(self, state: np.ndarray) -> FoldedPolicy:
+    def fold_amounts(self, state: np.ndarray) -> Program:
         """Return the amounts at one state, as layers of the command."""
         ...
 
@@ -377,22 +378,15 @@ def _of(limit: Limit, number: str) -> str:
 class WhiteBoxFoilPolicy(FoilPolicy):
     """A foil on the actions of a white-box actor, as a white-box policy."""
 
-    def fold(self, state: np.ndarray) -> FoldedPolicy:
+    def fold(self, state: np.ndarray) -> Program:
         """Return the scores at one state: the affine map of the limits, in the last layer of the actor."""
-        folded: FoldedPolicy = self.actor.fold_amounts(state)  # type: ignore[attr-defined]
+        program: Program = self.actor.fold_amounts(state)  # type: ignore[attr-defined]
         matrix, offsets = self.rows
-        size, weight, bias = np.abs(matrix), folded.weights[-1], folded.biases[-1]
-        rounding = folded.rounding
-        if rounding is not None:  # that of the amounts, and that of the margins in float64
-            terms = size @ ((1.0 + _FLOAT64) * rounding.terms[-1] + _FLOAT64 * np.abs(weight))
-            constants = size @ ((1.0 + _FLOAT64) * rounding.constants[-1] + _FLOAT64 * np.abs(bias))
-            constants = constants + _FLOAT64 * np.abs(offsets)
-            rounding = replace(
-                rounding, terms=(*rounding.terms[:-1], terms), constants=(*rounding.constants[:-1], constants)
-            )
-        return replace(
-            folded,
-            weights=(*folded.weights[:-1], matrix @ weight),
-            biases=(*folded.biases[:-1], matrix @ bias + offsets),
-            rounding=rounding,
-        )
+        size, output = np.abs(matrix), program.output
+        moved = output.each(lambda part: matrix @ part)
+        error = program.error
+        if error is not None:  # that of the amounts, and that of the margins in float64
+            margins = output.each(lambda part: size @ (_FLOAT64 * np.abs(part)))
+            error = error.each(lambda part: size @ ((1.0 + _FLOAT64) * part)).plus(margins)
+            error = Affine(error.bias + _FLOAT64 * np.abs(offsets), error.weights)
+        return replace(program, output=Affine(moved.bias + offsets, moved.weights), error=error)

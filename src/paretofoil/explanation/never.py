@@ -18,10 +18,8 @@ from paretofoil.explanation.questions import find_action
 from paretofoil.explanation.verify import clearance
 from paretofoil.proof.branch_and_bound import Claim, Effort, branch_and_bound
 from paretofoil.proof.networks import (
-    JointNetwork,
     MarginNetwork,
     OddsNetwork,
-    ProductNetwork,
     joint_network,
     question_network,
     require_white_box,
@@ -176,7 +174,7 @@ def _decisions(agent: Agent, states: Sequence[Decision] | np.ndarray | None) -> 
 class _Setting:
     """A claim about one decision, with functions that convert points of its search region."""
 
-    network: MarginNetwork | ProductNetwork | OddsNetwork | JointNetwork
+    network: MarginNetwork | OddsNetwork
     low: np.ndarray
     high: np.ndarray
     claims: Callable[[float], list[tuple[float, Claim]]]

@@ -18,12 +18,13 @@ from functools import cached_property
 import numpy as np
 
 from paretofoil.core.errors import InvalidInput
-from paretofoil.core.policy import Activation, Branch, FoldedPolicy, QueryAtStates, Rounding, UnfoldedPolicy
+from paretofoil.core.policy import QueryAtStates
+from paretofoil.core.program import Affine, Elementwise, Function, Node, Product, Program
 
 Layer = tuple[np.ndarray, np.ndarray]
 """A weight (outputs, inputs) and a bias (outputs,), in float32."""
 Layers = tuple[Layer, ...]
-_RELU: tuple[Activation, ...] = ("relu",)
+_RELU: tuple[Function, ...] = ("relu",)
 
 _COLUMNS = 16
 _INPUTS = 256
@@ -110,18 +111,30 @@ class PCNPolicy:
 
         return query
 
-    def fold(self, state: np.ndarray) -> FoldedPolicy:
+    def fold(self, state: np.ndarray) -> Program:
         """Return the policy at one state as a float64 function of the command, for proofs."""
-        command, (first, *others), head_biases = _branch(self.command), *_as_float64(self.head)
+        weights, biases = _as_float64(self.command)
+        (first, *others), head_biases = _as_float64(self.head)
         embedded = 2.0 * self._embed(np.asarray(state)[None])[0]  # the deployed one, so that only the rest is rounded
-        weights = (*command.weights, first * embedded[: first.shape[1]], *others)
-        biases, activations = command.biases + head_biases, command.activations + _RELU * len(others)
-        return FoldedPolicy(weights, biases, activations, Rounding.of_layers(weights, biases, activations, 2.0**-53))
+        weights = (*weights, first * embedded[: first.shape[1]], *others)
+        activations = (*_RELU * (len(self.command) - 1), "sigmoid", *_RELU * len(others))
+        return Program.of_layers(weights, biases + head_biases, activations, unit=2.0**-53)
 
-    def unfold(self) -> UnfoldedPolicy:
+    def unfold(self) -> Program:
         """Return the policy as a float64 function of state and command, for proofs about sets of states."""
-        head = FoldedPolicy(*_as_float64(self.head), _RELU * (len(self.head) - 1))
-        return UnfoldedPolicy(_branch(self.state), _branch(self.command), head)
+        size, nodes, ends = self.state_size + self.command_size, [], []
+        for layers, columns in ((self.state, slice(self.state_size)), (self.command, slice(self.state_size, None))):
+            read = {0: np.eye(size)[columns]}
+            for k, (weight, bias) in enumerate(zip(*_as_float64(layers), strict=True), start=1):
+                affine = Affine(bias, {node: weight @ before for node, before in read.items()})
+                nodes.append(Node(Elementwise("sigmoid" if k == len(layers) else "relu"), (affine,)))
+                read = {len(nodes): np.eye(len(bias))}
+            ends.append(Affine(np.zeros(self.hidden_size), read))
+        nodes.append(Node(Product(), tuple(ends)))
+        for weight, bias in zip(*_as_float64(self.head), strict=True):
+            affine = Affine(bias, {len(nodes): weight})
+            nodes.append(Node(Elementwise("relu"), (affine,)))
+        return Program(size, tuple(nodes[:-1]), affine)
 
     @cached_property
     def _padded(self) -> tuple[Layers, Layers, Layers]:
@@ -178,11 +191,6 @@ def _through(values: np.ndarray, layers: Sequence[Layer]) -> np.ndarray:
 def _as_float64(layers: Layers) -> tuple[tuple[np.ndarray, ...], tuple[np.ndarray, ...]]:
     """Return the weights and the biases of layers."""
     return tuple(w.astype(np.float64) for w, _ in layers), tuple(b.astype(np.float64) for _, b in layers)
-
-
-def _branch(layers: Layers) -> Branch:
-    """Return layers with a ReLU between any two and a sigmoid after the last."""
-    return Branch(*_as_float64(layers), (*_RELU * (len(layers) - 1), "sigmoid"))
 
 
 def _layer_names(state: int, command: int, head: int) -> tuple[list[str], list[str], list[str]]:

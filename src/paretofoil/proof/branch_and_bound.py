@@ -10,7 +10,7 @@ from paretofoil.core.command import Norm
 from paretofoil.core.options import Stop, now
 from paretofoil.proof.bounds import Facets, HalfSpaces
 from paretofoil.proof.halfspace import cut, nearest
-from paretofoil.proof.networks import JointNetwork, MarginNetwork, OddsNetwork, ProductNetwork
+from paretofoil.proof.networks import MarginNetwork, OddsNetwork
 
 AT_ONCE = 512
 """Maximum number of boxes that are split together."""
@@ -33,7 +33,7 @@ Improve = Callable[[np.ndarray], float]
 class Claim:
     """Some point of the box low, high (d,) has margins of at least `level` over all rivals."""
 
-    network: MarginNetwork | ProductNetwork | OddsNetwork | JointNetwork
+    network: MarginNetwork | OddsNetwork
     low: np.ndarray
     high: np.ndarray
     level: float
@@ -68,7 +68,6 @@ class Claim:
 
     def margins_and_slopes(self, z: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
         """Return the margins (N, rivals and facets) at points z (N, d), and their derivatives (N, ..., d)."""
-        assert not isinstance(self.network, JointNetwork)
         margins, slopes = self.network.margins_and_slopes(z)
         if self.facets is None:
             return margins, slopes

@@ -7,18 +7,19 @@ these parts is computed exactly (`share_below`).
 
 import math
 from collections.abc import Mapping
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from functools import cached_property
 from typing import Any
 
 import numpy as np
 
 from paretofoil.core.options import Stop, now
-from paretofoil.core.policy import FoldedPolicy, WhiteBoxPolicy
+from paretofoil.core.policy import WhiteBoxPolicy
+from paretofoil.core.program import Program
 from paretofoil.core.question import QuestionBatch
 from paretofoil.proof.bounds import HalfSpaces
 from paretofoil.proof.branch_and_bound import Columns, at_once, halves, too_small
-from paretofoil.proof.networks import MarginNetwork, moved_network
+from paretofoil.proof.networks import MarginNetwork, moved_network, stack_networks
 from paretofoil.proof.slack import CAUTION, DERIVED_SLACK, RoundingKind, float32_rounding, probe_shares, slack_for
 
 _SUMMING = 1e-9
@@ -108,7 +109,7 @@ def prove_shares(batch: QuestionBatch, effort: ShareEffort, row: int = 0) -> Pro
     return _Partition(contest).run(effort, measured)
 
 
-def _deviation(batch: QuestionBatch, row: int, folded: FoldedPolicy) -> float:
+def _deviation(batch: QuestionBatch, row: int, folded: Program) -> float:
     """Return the largest difference between policy and network in the margin of any two valid actions."""
     question, valid = batch.questions[row], list(batch.questions[row].valid_actions)
     commands = question.low + probe_shares(question.space.dim) * (question.high - question.low)
@@ -132,7 +133,7 @@ class Contest:
     @classmethod
     def of(
         cls,
-        folded: FoldedPolicy,
+        folded: Program,
         valid: tuple[int, ...],
         region: tuple[np.ndarray, np.ndarray],
         measured: float,
@@ -145,12 +146,14 @@ class Contest:
         pairs = folded.within(*region, len(valid)).differences(np.array(ahead, dtype=int), np.array(behind, dtype=int))
 
         def network(around: np.ndarray) -> MarginNetwork:
-            return moved_network(pairs, low, np.diag(scale), scale, np.abs(low) + (high + around) * scale)
+            return moved_network(pairs, low, np.diag(scale), True, np.abs(low) + (high + around) * scale)
 
         parts, around = (len(valid), low, scale, high), np.zeros_like(low)
         derived = network(around)
         errors = derived.largest_error(np.zeros_like(high), high)
-        error, slack = (float(part.max(initial=0.0)) for part in (errors, errors + derived.pads[-1]))
+        error, slack = (
+            float(part.max(initial=0.0)) for part in (errors, errors + derived.pad(np.zeros_like(high), high))
+        )
         if pairs.rounding is None or max(measured, clearance / CAUTION) > slack:  # its arithmetic is not what it says
             around = float32_rounding(*region) / scale
             return cls(network(around).with_rounding(None), *parts, around, slack_for(measured, clearance))
@@ -242,20 +245,14 @@ def stack_contests(contests: Mapping[int, Contest], masks: np.ndarray) -> list[C
     groups: dict[Any, list[int]] = {}
     for state, contest in contests.items():
         network = contest.network
-        shapes = tuple(weight.shape for weight in network.weights[:-1])
-        groups.setdefault((shapes, network.activations) if network.rounding is None else state, []).append(state)
+        groups.setdefault(network.program.structure if network.rounding is None else state, []).append(state)
     stacks = []
     for states in groups.values():
         some = [contests[state] for state in states]
         networks = [_among_all(contest.network, masks[state]) for state, contest in zip(states, some, strict=True)]
         network = networks[0]
         if network.rounding is None:
-            parts = (
-                tuple(map(np.stack, zip(*(getattr(n, name) for n in networks), strict=True)))
-                for name in ("weights", "biases", "pads")
-            )
-            weights, biases, pads = parts
-            network = replace(network, weights=weights, biases=biases, pads=pads)
+            network = stack_networks(networks)
         place = np.full(len(masks), -1)
         place[states] = np.arange(len(states))
         columns = (

@@ -14,7 +14,7 @@ import numpy as np
 from paretofoil.core.question import Question
 from paretofoil.proof.bounds import FACET_ROUNDING, region_facets
 from paretofoil.proof.branch_and_bound import Claim
-from paretofoil.proof.networks import MarginNetwork, OddsNetwork, ProductNetwork
+from paretofoil.proof.networks import MarginNetwork, OddsNetwork
 
 PROBES = 64
 """Commands at which policy and network are compared."""
@@ -33,7 +33,7 @@ DERIVED_SLACK = 1e-6
 _FLOAT32 = 2.0**-24
 """Largest relative error of rounding to float32."""
 
-Network = MarginNetwork | ProductNetwork | OddsNetwork
+Network = MarginNetwork | OddsNetwork
 RoundingKind = Literal["derived", "measured"]
 
 
@@ -97,7 +97,7 @@ def allowances(question: Question, network: Network, measured: float, clearance:
     error = float(errors.max(initial=0.0))
     noisy = clearance > CAUTION * error
     if error <= DERIVED_SLACK and not noisy:
-        slack = min(float((errors + network.pads[-1]).max(initial=0.0)), DERIVED_SLACK)
+        slack = min(float((errors + network.pad(*question.room)).max(initial=0.0)), DERIVED_SLACK)
         return [Allowance("derived", exact, slack, none)]
     if noisy or network.rounding is None:
         why = network.unknown or "the policy does not state its number format"
@@ -107,7 +107,10 @@ def allowances(question: Question, network: Network, measured: float, clearance:
     if derived[0].is_coarse:  # probes say too little about such numbers
         return derived
     # Even then the errors of the first layer are derived: where the rest is steep, no probe would show them.
-    first, why = network.with_rounding(network.rounding.first_layer()), "derived errors are too wide for this question"
+    first, why = (
+        network.with_rounding(network.program.rounded_in_first_layer()),
+        "derived errors are too wide for this question",
+    )
     return [*derived, Allowance("measured", first, measured, none, why)]
 
 

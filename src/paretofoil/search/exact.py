@@ -146,7 +146,7 @@ class Exact(Search):
             kappa=kappa,
             slack=allowed.slack,
             deviation=incumbent.deviation,
-            pad=float(network.pads[-1].max(initial=0.0)),
+            pad=float(network.pad(*question.room).max(initial=0.0)),
             norm=batch.norm,
             rounding=allowed.rounding,
             why_measured=allowed.why_measured,

@@ -130,7 +130,10 @@ def folded_document(agent: Agent, state: Any) -> dict[str, Any]:
     if not isinstance(policy, WhiteBoxPolicy):
         raise NotFound.expected("an agent with a white-box policy", f"{agent.name}, which has a black-box policy")
     folded = policy.fold(check_state(agent, state))
-    layers = zip(folded.weights, folded.biases, (*folded.activations, "none"), strict=True)
+    if not folded.is_chain:
+        raise NotFound.expected("an agent whose policy is a chain of layers", f"{agent.name}, whose policy is not")
+    weights, biases, activations = folded.layers
+    layers = zip(weights, biases, (*activations, "none"), strict=True)
     return {
         "layers": [
             {

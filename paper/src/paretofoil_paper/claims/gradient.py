@@ -15,7 +15,6 @@ from paretofoil.study.table import Table
 from paretofoil_paper.measurements import mean_interval, measurements, share
 from paretofoil_paper.paper_tables import ENVIRONMENTS
 from paretofoil_paper.plan import Plan
-from paretofoil_paper.searches.stacked import smallest_and_slopes
 
 STEPS = np.geomspace(1e-4, 1e3, 400)
 """Step lengths of the line search. Commands outside the search region are projected, so the longest end in a corner."""
@@ -94,7 +93,7 @@ def _gradient(question: Question) -> np.ndarray:
     """Return the gradient (d,) of the margin over the strongest rival."""
     policy = require_white_box(question.policy, ", to compute its gradient")
     network = margin_network(policy.fold(question.state), question)
-    slope: np.ndarray = smallest_and_slopes(network, np.zeros((1, question.space.dim)))[1][0]
+    slope: np.ndarray = network.smallest_and_slopes(np.zeros((1, question.space.dim)))[1][0]
     return slope
 
 

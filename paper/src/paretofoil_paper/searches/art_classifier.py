@@ -10,7 +10,7 @@ import numpy as np
 from art.estimators import BaseEstimator
 from art.estimators.classification.classifier import ClassGradientsMixin, ClassifierMixin
 
-from paretofoil.core.policy import FoldedPolicy
+from paretofoil.core.program import Program
 from paretofoil.core.question import Question
 from paretofoil.proof.networks import MarginNetwork
 from paretofoil_paper.searches.frame import Frame
@@ -29,9 +29,7 @@ class ArtClassifier(ClassGradientsMixin, ClassifierMixin, BaseEstimator):  # typ
     command that was evaluated.
     """
 
-    def __init__(
-        self, question: Question, folded: FoldedPolicy, frame: Frame, level: float, budget: WhiteBoxBudget
-    ) -> None:
+    def __init__(self, question: Question, folded: Program, frame: Frame, level: float, budget: WhiteBoxBudget) -> None:
         super().__init__(model=None, clip_values=frame.clip_values)
         self.nb_classes = len(question.valid_actions)
         self.question, self.frame, self.level, self.budget = question, frame, level, budget
@@ -76,9 +74,6 @@ class ArtClassifier(ClassGradientsMixin, ClassifierMixin, BaseEstimator):  # typ
         return distance if distance > 0 else np.inf
 
 
-def _network(folded: FoldedPolicy, question: Question) -> MarginNetwork:
+def _network(folded: Program, question: Question) -> MarginNetwork:
     """Return the network of the logits of the valid actions (as a network of margins)."""
-    valid, last = list(question.valid_actions), len(folded.weights) - 1
-    weights = (*folded.weights[:last], folded.weights[last][valid])
-    biases = (*folded.biases[:last], folded.biases[last][valid])
-    return MarginNetwork(weights, biases, folded.activations, pads=())
+    return MarginNetwork(folded.only(list(question.valid_actions)), pads=None)

@@ -15,7 +15,7 @@ from paretofoil.core.search import Finding, Search
 from paretofoil.proof.networks import MarginNetwork, margin_network, require_white_box
 from paretofoil.search.budget import Closest
 from paretofoil.search.cf_zoo import BETA1, BETA2, EPSILON, bias_corrections
-from paretofoil_paper.searches.stacked import smallest_and_slopes, stack_networks
+from paretofoil_paper.searches.stacked import stack_rivals
 from paretofoil_paper.searches.white_box_budget import WhiteBoxBudget
 from paretofoil_paper.searches.white_cw import SLACK
 
@@ -49,8 +49,8 @@ class ProjectedCW(Search):
         budget = WhiteBoxBudget(batch, limits)
         folded = [policy.fold(question.state) for question in batch.questions]
         networks = [margin_network(f, question) for f, question in zip(folded, batch.questions, strict=True)]
-        num_rivals = len(folded[0].biases[-1]) - 1  # of all actions, so that results do not depend on the batch
-        closest = self._descend(stack_networks(networks, num_rivals), budget)
+        num_rivals = folded[0].num_outputs - 1  # of all actions, so that results do not depend on the batch
+        closest = self._descend(stack_rivals(networks, num_rivals), budget)
         budget.check(closest.scaled_change, closest.found)
         return budget.findings()
 
@@ -66,7 +66,7 @@ class ProjectedCW(Search):
         for step in range(1, self.iterations + 2):
             if not budget.spend("white-box", len(c)):
                 break
-            margin, slope = smallest_and_slopes(network, z)  # (Q, C), (Q, C, d)
+            margin, slope = network.smallest_and_slopes(z)  # (Q, C), (Q, C, d)
             closest.offer(rows, z.reshape(-1, batch.dim), margin.reshape(-1))
             gradient = 2 * z - c * (margin < kappa)[..., None] * slope
             mean = BETA1 * mean + (1 - BETA1) * gradient

@@ -18,7 +18,7 @@ import numpy as np
 from paretofoil.core.command import CommandSpace
 from paretofoil.core.errors import InvalidInput
 from paretofoil.core.options import NO_LIMITS, Limits
-from paretofoil.core.policy import FoldedPolicy
+from paretofoil.core.program import Program
 from paretofoil.core.question import Question, QuestionBatch
 from paretofoil.core.search import Finding, Search
 from paretofoil.core.threads import one_thread
@@ -86,7 +86,7 @@ class WhiteCW(Search):
                 findings += budget.findings()
         return findings
 
-    def _attack(self, question: Question, folded: FoldedPolicy, budget: WhiteBoxBudget) -> np.ndarray:
+    def _attack(self, question: Question, folded: Program, budget: WhiteBoxBudget) -> np.ndarray:
         """Return ART's scaled change, 0 if it failed; if a limit stops it, the closest valid change so far."""
         from art.attacks.evasion import CarliniL2Method
 
@@ -121,11 +121,10 @@ class WhiteCW(Search):
         return (moved - question.command) / question.space.scale
 
 
-def _turned(question: Question, folded: FoldedPolicy) -> tuple[Question, FoldedPolicy]:
+def _turned(question: Question, folded: Program) -> tuple[Question, Program]:
     """Return a question about preferences as one about rotated changes in a box, since ART supports only boxes."""
     size, (low, high) = question.space.dim, question.room
-    first = folded.weights[0] @ question.basis, folded.weights[0] @ question.command + folded.biases[0]
-    turned = replace(folded, weights=(first[0], *folded.weights[1:]), biases=(first[1], *folded.biases[1:]))
+    turned = folded.moved(question.command, question.basis, diagonal=False)
     box, nowhere = CommandSpace(np.zeros(size), np.ones(size)), np.zeros(size)
     return replace(question, space=box, command=nowhere, low=low, high=high, front=np.zeros((0, size))), turned
 

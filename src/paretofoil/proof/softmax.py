@@ -1,0 +1,86 @@
+"""Softmax nodes: p(x) = p(c) + J (x - c) with derivatives J between bounds (the mean value theorem)."""
+
+from dataclasses import dataclass, replace
+
+import numpy as np
+
+from paretofoil.core.program import ACTIVATIONS, Softmax
+from paretofoil.proof.forms import AffineForm, rows_times
+
+_ROUNDING = 2.0**-40
+"""More than the rounding error of a probability, relative to 1."""
+
+
+@dataclass(frozen=True, eq=False)
+class RelaxedSoftmax:
+    """Probabilities as slopes @ x + offset +- radius, group by group."""
+
+    kind: Softmax
+    slopes: np.ndarray  # (B, groups, count, count)
+    offset: np.ndarray  # (B, n)
+    radius: np.ndarray  # (B, n)
+
+    def widened(self, error: np.ndarray) -> "RelaxedSoftmax":
+        return replace(self, radius=self.radius + error)
+
+    def flat(self) -> "RelaxedSoftmax":
+        return self
+
+    def form(self, x: AffineForm) -> AffineForm:
+        """Return the form of the outputs."""
+        center, radius = (
+            self._times(self.slopes, x.center[:, None]),
+            self._times(np.abs(self.slopes), x.radius[:, None]),
+        )
+        return AffineForm(center[:, 0] + self.offset, self._times(self.slopes, x.slopes), radius[:, 0] + self.radius)
+
+    def back(self, rows: np.ndarray, offsets: np.ndarray) -> tuple[np.ndarray, tuple[np.ndarray, ...]]:
+        """Return offsets (B, R) plus those of upper bounds of rows (B, R, n), and rows of the operand."""
+        offsets = offsets + rows_times(rows, self.offset) + rows_times(np.abs(rows), self.radius)
+        return offsets, (self._times(self.slopes.swapaxes(-1, -2), rows),)
+
+    def terms(self, terms: np.ndarray) -> np.ndarray:
+        """Return the sizes (B, n) of the terms of the relaxation, given those of the operand."""
+        return self._times(np.abs(self.slopes), terms[:, None])[:, 0] + np.abs(self.offset) + self.radius
+
+    def _times(self, matrices: np.ndarray, rows: np.ndarray) -> np.ndarray:
+        """Return matrices (B, groups, count, count) times vectors (B or 1, R, n): (B, R, n)."""
+        groups = self.kind.groups(rows)
+        groups = np.broadcast_to(groups, (len(matrices), *groups.shape[1:]))
+        products = np.einsum("bgij,brgj->brgi", matrices, groups, optimize=True)
+        return products.reshape(*products.shape[:2], rows.shape[-1])
+
+
+def relax_softmax(kind: Softmax, least: np.ndarray, most: np.ndarray) -> tuple[RelaxedSoftmax, np.ndarray, np.ndarray]:
+    """Return the relaxation over intervals (B, n) of the input, and the smallest and the largest outputs.
+
+    Bounds of p_i = sigmoid(x_i - logsumexp of the others) use the logarithm of the others' sum, because differences of
+    exponentials lose all digits.
+    """
+    low, high = kind.groups(least), kind.groups(most)
+    lower = ACTIVATIONS["sigmoid"](low - _of_others(high)) * (1.0 - _ROUNDING)
+    upper = np.minimum(ACTIVATIONS["sigmoid"](high - _of_others(low)) * (1.0 + _ROUNDING) + 1e-300, 1.0)
+    center = (low + high) / 2
+    values = kind.groups(kind.points(center.reshape(least.shape)))
+    around = np.where((lower < 0.5) & (upper > 0.5), 0.25, 0.0)
+    ends = lower * (1.0 - lower), upper * (1.0 - upper)
+    own_least, own_most = np.minimum(*ends), np.maximum(np.maximum(*ends), around)
+    identity = np.eye(kind.count)
+    most_slope = np.where(identity > 0, own_most[..., None], -lower[..., None] * lower[..., None, :])
+    least_slope = np.where(identity > 0, own_least[..., None], -upper[..., None] * upper[..., None, :])
+    slopes, spread = (most_slope + least_slope) / 2, (most_slope - least_slope) / 2 + _ROUNDING
+    radius = (spread @ ((high - low) / 2 * (1.0 + _ROUNDING))[..., None])[..., 0] + _ROUNDING * values
+    offset = values - (slopes @ center[..., None])[..., 0]
+    relaxed = RelaxedSoftmax(kind, slopes, offset.reshape(least.shape), radius.reshape(least.shape))
+    return relaxed, lower.reshape(least.shape), upper.reshape(least.shape)
+
+
+def _of_others(x: np.ndarray) -> np.ndarray:
+    """Return the logarithms of the sums of exponentials of all other numbers of the last axis."""
+    count = x.shape[-1]
+    if count == 1:
+        return np.full_like(x, -np.inf)
+    others = np.where(np.eye(count, dtype=bool), -np.inf, x[..., None, :])
+    largest = others.max(axis=-1, keepdims=True)
+    sums: np.ndarray = np.log(np.exp(others - largest).sum(axis=-1)) + largest[..., 0]
+    return sums
