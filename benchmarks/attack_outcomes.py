@@ -4,11 +4,15 @@
 
 Atlases: commands inside proven cells, half of them close to the edge of their cell.
 
-Outcome questions: points of the front as goals from commands of the front; then returns that the environment allows,
-and that no sampled command leads to. Commands that are closer than the proven bound must not meet the goal; half of
-those that are tried are only just closer. Where a goal is proven infeasible, no command may meet it.
+Comparisons (`--pairs`): both agents under commands inside cells in which it is proven whether they end differently.
 
-Prints a line per agent and kind of proof, and fails if one command contradicts a proof.
+Outcome questions: every point of the front as an outcome from every command of the front (`--questions` limits them
+to a random sample); then returns that the environment allows,
+and that no sampled command leads to. Commands that are closer than the proven bound must not meet the outcome; half of
+those that are tried are only just closer. Where an outcome is proven infeasible, no command may meet it.
+
+Prints a line per agent and kind of proof, with the number of commands that were rolled out, and the sum. Fails if one
+command contradicts a proof.
 """
 
 import argparse
@@ -23,10 +27,15 @@ from paretofoil.core.answer import Status
 from paretofoil.envs.episode import DECIMALS, EXACT, greedy, run_episodes
 from paretofoil.explanation.atlas import Atlas
 from paretofoil.explanation.atlas_boxes import Cells
+from paretofoil.explanation.compare import Comparison, differ, ends_of
 
 TWO_OBJECTIVES = ["reward-line", "branch-path", "deep-sea-treasure", "deep-sea-treasure-early"]
 AGENTS = [*TWO_OBJECTIVES, "collect-two"]
+PAIRS = ["deep-sea-treasure,deep-sea-treasure-early"]
 TOGETHER = 20_000
+
+
+PROVEN = (Status.PROVEN_CLOSEST, Status.PROVEN_INFEASIBLE)
 
 
 def returns_under(agent: pf.Agent, commands: np.ndarray) -> np.ndarray:
@@ -46,8 +55,8 @@ def commands_in(cells: np.ndarray, rng: np.random.Generator) -> np.ndarray:
     return np.einsum("bv,bvd->bd", weights, cells)
 
 
-def attack_atlas(agent: pf.Agent, atlas: Atlas, count: int, rng: np.random.Generator) -> int:
-    """Return how many commands end otherwise than their cell."""
+def attack_atlas(agent: pf.Agent, atlas: Atlas, count: int, rng: np.random.Generator) -> tuple[int, int]:
+    """Return how many commands were rolled out, and how many end otherwise than their cell."""
     some = rng.choice(np.flatnonzero(atlas.outcome_of >= 0), size=count)
     achieved = np.array([outcome.achieved for outcome in atlas.outcomes])[atlas.outcome_of[some]]
     if atlas.boxes is None:
@@ -55,7 +64,18 @@ def attack_atlas(agent: pf.Agent, atlas: Atlas, count: int, rng: np.random.Gener
     else:
         commands, inside = commands_in_boxes(atlas.boxes[some], rng)
         achieved = achieved[inside]
-    return int((np.abs(returns_under(agent, commands) - achieved).max(axis=1) > EXACT).sum())
+    wrong = np.abs(returns_under(agent, commands) - achieved).max(axis=1) > EXACT
+    return len(commands), int(wrong.sum())
+
+
+def attack_comparison(
+    agents: tuple[pf.Agent, pf.Agent], comparison: Comparison, count: int, rng: np.random.Generator
+) -> tuple[int, int]:
+    """Return how many commands were rolled out by both agents, and how many contradict the comparison."""
+    some = rng.choice(len(comparison.cells), size=count)
+    commands = commands_in(comparison.cells[some], rng)
+    first, second = (ends_of(agent, commands) for agent in agents)
+    return count, int((differ(first, second) != comparison.cell_differs[some]).sum())
 
 
 def commands_in_boxes(cells: Cells, rng: np.random.Generator) -> tuple[np.ndarray, np.ndarray]:
@@ -88,21 +108,21 @@ def closer_commands(agent: pf.Agent, answer: pf.Answer, count: int, rng: np.rand
     return kept
 
 
-def questions_of(agent: pf.Agent, most: int, rng: np.random.Generator) -> list[tuple[np.ndarray, str]]:
-    """Return commands of the front, each with another point of the front as its goal."""
+def questions_of(agent: pf.Agent, most: int | None, rng: np.random.Generator) -> list[tuple[np.ndarray, str]]:
+    """Return commands of the front, each with another point of the front as its outcome: all pairs, or some."""
     assert agent.achieved is not None
     names = [objective.name for objective in agent.environment.objectives]
     pairs = list(itertools.permutations(range(len(agent.front)), 2))
-    chosen = [pairs[i] for i in rng.permutation(len(pairs))[:most]]
-    goals = [
+    chosen = pairs if most is None else [pairs[i] for i in rng.permutation(len(pairs))[:most]]
+    outcomes = [
         ", ".join(f"{name} = {abs(number):.12g}" for name, number in zip(names, point, strict=True))
         for point in agent.achieved
     ]
-    return [(agent.front[i], goals[j]) for i, j in chosen]
+    return [(agent.front[i], outcomes[j]) for i, j in chosen]
 
 
 def unseen_questions_of(agent: pf.Agent, most: int, rng: np.random.Generator) -> list[tuple[np.ndarray, str]]:
-    """Return commands of the front, each with a return as its goal that random actions and no sampled command bring."""
+    """Return commands of the front, each with a return that random actions and no sampled command bring."""
     space, env = agent.space, agent.batch_env()
 
     def act_randomly(
@@ -118,8 +138,8 @@ def unseen_questions_of(agent: pf.Agent, most: int, rng: np.random.Generator) ->
     new = [point for point in possible if np.abs(brought - point).max(axis=1).min() > 2e-3 * space.scale.max()]
     names = [objective.name for objective in agent.environment.objectives]
     chosen = [new[i] for i in rng.permutation(len(new))[:most]]
-    goals = [", ".join(f"{n} = {abs(x):.12g}" for n, x in zip(names, point, strict=True)) for point in chosen]
-    return [(agent.front[i % len(agent.front)], goal) for i, goal in enumerate(goals)]
+    outcomes = [", ".join(f"{n} = {abs(x):.12g}" for n, x in zip(names, point, strict=True)) for point in chosen]
+    return [(agent.front[i % len(agent.front)], outcome) for i, outcome in enumerate(outcomes)]
 
 
 def attack_answers(
@@ -130,15 +150,15 @@ def attack_answers(
     open_bounds: list[float] = []
     seconds: list[float] = []
     tried = wrong = 0
-    for command, goal in questions:
+    for command, outcome in questions:
         start = time.process_time()
         try:
-            answer = pf.explain(agent, command, pf.outcome(goal), limits=pf.Limits(options.seconds))
-        except pf.InvalidInput:  # the command of the front misses its own point, and meets the goal
+            answer = pf.explain(agent, command, pf.outcome(outcome), limits=pf.Limits(options.seconds))
+        except pf.InvalidInput:  # the command of the front misses its own point, and meets the outcome
             continue
         seconds.append(time.process_time() - start)
         statuses.append(answer.status)
-        if answer.status not in (Status.PROVEN_CLOSEST, Status.PROVEN_INFEASIBLE):
+        if answer.status not in PROVEN:
             open_bounds.append(answer.lower_bound)
         commands = closer_commands(agent, answer, options.commands // len(questions), rng)
         if len(commands) and answer.lower_bound:
@@ -147,8 +167,11 @@ def attack_answers(
             tried, wrong = tried + len(commands), wrong + int(answer.live.met(commands).sum())
     if not statuses:
         return "no questions", 0, 0
-    closest, none = (statuses.count(s) for s in (Status.PROVEN_CLOSEST, Status.PROVEN_INFEASIBLE))
-    times = f"median {np.median(seconds):.2f}, longest {max(seconds):.2f}, {sum(s < 2 for s in seconds)} within 2 CPU s"
+    closest, none = (statuses.count(status) for status in PROVEN)
+    proven = [s for s, status in zip(seconds, statuses, strict=True) if status in PROVEN]
+    in_time = sum(s < 2 for s in proven)
+    times = f"median {np.median(seconds):.2f}, longest {max(seconds):.2f}, "
+    times += f"{in_time} ({in_time / len(statuses):.1%}) proven within 2 CPU s"
     left = f"; proven distances of the others: {min(open_bounds):.3g} to {max(open_bounds):.3g}" if open_bounds else ""
     return f"of {len(statuses)}, {closest} proven closest and {none} infeasible, {times}{left}", tried, wrong
 
@@ -157,28 +180,41 @@ def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument("--agents", nargs="+", default=AGENTS)
     parser.add_argument("--commands", type=int, default=100_000, help="commands per agent and kind of proof")
-    parser.add_argument("--questions", type=int, default=30, help="outcome questions per agent")
+    parser.add_argument("--questions", type=int, help="outcome questions per agent; all if omitted")
+    parser.add_argument("--pairs", nargs="*", default=PAIRS, help="pairs of agents to compare, with a comma")
     parser.add_argument("--unseen", type=int, default=5, help="questions per agent about outcomes that were not seen")
     parser.add_argument("--seconds", type=float, default=60.0, help="time limit of each proof")
     parser.add_argument("--seed", type=int, default=0)
     options = parser.parse_args()
-    total = 0
+    total = contradictions = 0
+    for pair in options.pairs:
+        first, second = map(pf.load_agent, pair.split(","))
+        start = time.process_time()
+        rng = np.random.default_rng(options.seed)
+        comparison = pf.compare(first, second, seconds=options.seconds)
+        cpu = time.process_time() - start
+        tried, wrong = attack_comparison((first, second), comparison, options.commands, rng)
+        least, most = comparison.differ
+        what = f"they end differently under {least:.1%} to {most:.1%} of the commands, {cpu:.2f} CPU s"
+        print(f"{pair}: {what}; {tried:,} commands, {wrong} contradictions", flush=True)
+        total, contradictions = total + tried, contradictions + wrong
     for name in options.agents:
         agent, rng = pf.load_agent(name), np.random.default_rng(options.seed)
         start = time.process_time()
         result = pf.atlas(agent, seconds=options.seconds)
         cpu = time.process_time() - start
         if not result.samples:
-            wrong = attack_atlas(agent, result, options.commands, rng)
+            tried, wrong = attack_atlas(agent, result, options.commands, rng)
             what = f"{1 - result.undecided:.1%} proven in {cpu:.2f} CPU s, {result.on_front:.1%} on the front"
-            print(f"{name}, atlas: {what}; {options.commands:,} commands, {wrong} contradictions", flush=True)
-            total += wrong
+            print(f"{name}, atlas: {what}; {tried:,} commands, {wrong} contradictions", flush=True)
+            total, contradictions = total + tried, contradictions + wrong
         front = questions_of(agent, options.questions, rng)
         for kind, questions in (("front", front), ("unseen", unseen_questions_of(agent, options.unseen, rng))):
             what, tried, wrong = attack_answers(agent, questions, options, rng)
             print(f"{name}, {kind} outcomes: {what}; {tried:,} commands, {wrong} contradictions", flush=True)
-            total += wrong
-    sys.exit(1 if total else 0)
+            total, contradictions = total + tried, contradictions + wrong
+    print(f"{total:,} commands, {contradictions} contradictions")
+    sys.exit(1 if contradictions else 0)
 
 
 if __name__ == "__main__":
