@@ -43,6 +43,10 @@ def run(
     foils: Annotated[
         int | None, typer.Option(help="Maximum number of foils per decision, most probable first; all if omitted.")
     ] = None,
+    outcome: Annotated[
+        list[str] | None,
+        typer.Option(help='Outcome as a foil instead of actions: "treasure >= 50". Repeat for several.'),
+    ] = None,
     box: shared.Box = DEFAULTS.box,
     kappa: shared.Kappa = None,
     seed: shared.Seed = 0,
@@ -54,12 +58,15 @@ def run(
     log: shared.Log = None,
     quiet: shared.Quiet = False,
 ) -> None:
-    """Ask about every valid foil at every step of the greedy rollout of every front command."""
+    """Ask about every valid foil at every step of the greedy rollout of every front command.
+
+    With --outcome, ask for outcomes of the episode instead; this needs --search exact.
+    """
     from paretofoil.cli.typed import note_hidden
     from paretofoil.study import CaseRule, make_study, run_study
 
     labels = [label for label in search.replace(" ", "").split(",") if label]
-    rule = CaseRule(commands, steps, foils, box=box)  # type: ignore[arg-type]  # checked there
+    rule = CaseRule(commands, steps, foils, box=box, outcomes=tuple(outcome or ()))  # type: ignore[arg-type]  # checked there
     for name in agents:
         note_hidden(name)
     study = make_study(agents, labels, rule, seed=seed, kappa=kappa)
@@ -111,6 +118,7 @@ def status(file: File) -> None:
     say(f"{_share_answered(summaries, runs)}; {number_of(len(finished), 'run')}, {seconds:,.0f} s.")
     limits = {name: count for name, count in configuration["rule"].items() if isinstance(count, int)}
     rule = [f"at most {number_of(count, name.removesuffix('s'))}" for name, count in limits.items()]
+    rule += [f'outcome "{text}"' for text in configuration["rule"].get("outcomes", ())]
     cases = f"agents {', '.join(configuration['agents'])}; cases: {', '.join(rule) or 'all'}"
     only = "" if configuration["only"] is None else f" of {len(configuration['only']):,} chosen ones"
     say((f"{cases}{only}; search region {configuration['rule']['box']}; seed {configuration['seed']}.", "dim"))

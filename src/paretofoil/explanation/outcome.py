@@ -220,19 +220,37 @@ def check_outcome(agent: Agent, outcome: Outcome, method: Any, options: Options)
     _choose_proof(agent, method, NO_LIMITS, options)
 
 
+def _search_for(agent: Agent, decision: Decision, outcome: Outcome, options: Options, *effort: float) -> OutcomeSearch:
+    """Return the search for an outcome, with its deadline and its largest number of boxes."""
+    conditions = read_outcome(outcome, agent)
+    if decision.snapshot is None:
+        raise InvalidInput.expected("a decision of a rollout, which has the state of the environment", repr(decision))
+    [question] = make_questions(agent, decision, [decision.action], replace(options, kappa=0.0))
+    return OutcomeSearch(agent, decision, question, conditions, *effort)
+
+
+def is_met(agent: Agent, decision: Decision, outcome: Outcome) -> bool:
+    """Return whether the rest of the episode after a decision meets an outcome, so that there is nothing to ask."""
+    return _search_for(agent, decision, outcome, DEFAULTS).meets(decision.command)
+
+
 def explain_outcome(
-    agent: Agent, decision: Decision, outcome: Outcome, method: Any, limits: Limits, options: Options
+    agent: Agent,
+    decision: Decision,
+    outcome: Outcome,
+    method: Any,
+    limits: Limits,
+    options: Options,
+    max_boxes: float = np.inf,
 ) -> Answer:
     """Return the closest command under which the rest of the episode meets an outcome, or a proof that there is none.
 
     The limits are those of one question. Each command of the answer is rolled out once more, alone.
     """
-    started, conditions = now(), read_outcome(outcome, agent)
+    started = now()
     kind = _choose_proof(agent, method, limits, options)
-    if decision.snapshot is None:
-        raise InvalidInput.expected("a decision of a rollout, which has the state of the environment", repr(decision))
-    [question] = make_questions(agent, decision, [decision.action], replace(options, kappa=0.0))
-    search = OutcomeSearch(agent, decision, question, conditions, limits.deadline())
+    search = _search_for(agent, decision, outcome, options, limits.deadline(), max_boxes)
+    question = search.question
     if search.meets(question.command):
         what = f"an outcome that the episode under {question.command.tolist()} does not meet"
         raise InvalidInput.expected(what, f"{str(outcome)!r}, which it meets")

@@ -7,13 +7,16 @@ from itertools import groupby
 import numpy as np
 
 from paretofoil.agents.agent import Agent, rollouts
+from paretofoil.core.answer import Answer
 from paretofoil.core.decision import Decision
 from paretofoil.core.errors import InvalidInput
 from paretofoil.core.json import Count
-from paretofoil.core.options import DEFAULTS, Box, Options
+from paretofoil.core.options import DEFAULTS, NO_LIMITS, Box, Options
 from paretofoil.core.policy import Policy, query
 from paretofoil.core.question import Question
+from paretofoil.explanation.outcome import explain_outcome, is_met, outcome
 from paretofoil.explanation.questions import make_questions
+from paretofoil.search.exact import Exact
 
 COMMANDS_AT_ONCE = 128
 """Number of front commands that are rolled out together; their episodes are in memory."""
@@ -46,8 +49,12 @@ class CaseRule:
     """Maximum number of foils per decision, most probable first."""
     box: Box = DEFAULTS.box
     """Search region: commands that can still be fulfilled, or the paper's whole box."""
+    outcomes: tuple[str, ...] = ()
+    """Outcomes of the episode as foils, instead of actions: "treasure >= 50"; `Case.foil` is the number of one."""
 
     def __post_init__(self) -> None:
+        for text in self.outcomes:
+            outcome(text)  # checks it
         for name in ("commands", "steps", "foils"):
             value = getattr(self, name)
             if value is not None and value < 1:
@@ -88,8 +95,31 @@ def enumerate_cases(agent: Agent, rule: CaseRule = STRESS, seed: int = 0) -> Ite
         part = indices[first : first + COMMANDS_AT_ONCE]
         for index, episode in zip(part, rollouts(agent, agent.front[part], seed=seed), strict=True):
             for decision in episode.decisions[: rule.steps]:
-                for foil in rule.pick_foils(agent.policy, decision):
+                for foil in _foils(agent, rule, decision):
                     yield Case(agent.name, index, decision.step, foil), decision
+
+
+def _foils(agent: Agent, rule: CaseRule, decision: Decision) -> list[int]:
+    """Return the foils of a decision: actions, or the outcomes that its episode does not meet."""
+    if not rule.outcomes:
+        return rule.pick_foils(agent.policy, decision)
+    return [i for i, text in enumerate(rule.outcomes) if not is_met(agent, decision, outcome(text))]
+
+
+@dataclass(frozen=True, eq=False)
+class OutcomeQuestion:
+    """A question of a study whose foil is an outcome."""
+
+    agent: Agent
+    decision: Decision
+    outcome: str
+    box: Box
+
+    def answer(self, search: Exact) -> Answer:
+        """Return the answer, which depends on the search's number of boxes and not on time."""
+        options = Options(box=self.box)
+        foil = outcome(self.outcome)
+        return explain_outcome(self.agent, self.decision, foil, "exact", NO_LIMITS, options, search.max_boxes)
 
 
 def make_case_question(

@@ -14,12 +14,14 @@ from pathlib import Path
 from typing import Any, Literal, TypeVar, get_args
 
 from paretofoil.core import installed_versions
+from paretofoil.core.answer import Answer
 from paretofoil.core.errors import InvalidInput
 from paretofoil.core.question import Question
 from paretofoil.core.search import Search
 from paretofoil.core.threads import one_thread
 from paretofoil.explanation.ask import ask
-from paretofoil.study.case import Case
+from paretofoil.search.exact import Exact
+from paretofoil.study.case import Case, OutcomeQuestion
 from paretofoil.study.cluster import run_items
 from paretofoil.study.store import Row, Store, read_about
 from paretofoil.study.study import Study, restore_study
@@ -41,7 +43,7 @@ class Chunk:
     label: str
     search: Search
     cases: tuple[Case, ...]
-    questions: tuple[Question, ...]
+    questions: tuple[Question | OutcomeQuestion, ...]
     actions: tuple[str, ...]
     agent_hash: str
 
@@ -144,7 +146,8 @@ def _open_chunks(study: Study, hashes: Mapping[str, str], store: Store, chunk: i
             questions = list(study.questions(agent, (pair for pair in part if pair[0] not in in_all)))
             for label, search in study.searches.items():
                 left = [pair for pair in questions if pair[0] not in finished[label]]
-                size = search.questions_at_once if chunk is None else chunk
+                default = 1 if study.rule.outcomes else search.questions_at_once
+                size = default if chunk is None else chunk
                 for start in range(0, len(left), size):
                     numbered, asked = zip(*left[start : start + size], strict=True)
                     yield Chunk(label, search, numbered, asked, agent.actions, hashes[agent.name])
@@ -152,7 +155,7 @@ def _open_chunks(study: Study, hashes: Mapping[str, str], store: Store, chunk: i
 
 def answer_chunk(chunk: Chunk) -> list[Row]:
     """Answer the questions of a chunk together, in a worker."""
-    answers = ask(chunk.questions, chunk.search, actions=chunk.actions)
+    answers = _answers(chunk)
     return [
         Row(
             case,
@@ -166,6 +169,14 @@ def answer_chunk(chunk: Chunk) -> list[Row]:
         )
         for case, answer in zip(chunk.cases, answers, strict=True)
     ]
+
+
+def _answers(chunk: Chunk) -> list[Answer]:
+    questions, search = chunk.questions, chunk.search
+    outcomes = [question for question in questions if isinstance(question, OutcomeQuestion)]
+    if outcomes and isinstance(search, Exact):
+        return [question.answer(search) for question in outcomes]
+    return ask([question for question in questions if isinstance(question, Question)], search, actions=chunk.actions)
 
 
 def _without_timings(value: Any) -> Any:

@@ -4,6 +4,7 @@ import hashlib
 import json
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import asdict, astuple, dataclass, fields, is_dataclass
+from itertools import product
 from pathlib import Path
 from types import NoneType
 from typing import Any, get_args, get_type_hints
@@ -16,12 +17,15 @@ from paretofoil.core import __version__
 from paretofoil.core.decision import Decision
 from paretofoil.core.errors import InvalidInput
 from paretofoil.core.json import Count, brief, read_value
+from paretofoil.core.options import DEFAULTS
 from paretofoil.core.policy import is_white_box, query, tells_values
 from paretofoil.core.question import KAPPA, Question
 from paretofoil.core.search import Search
+from paretofoil.explanation.outcome import check_outcome, outcome
 from paretofoil.pcn.policy import PCNPolicy
+from paretofoil.search.exact import Exact
 from paretofoil.search.registry import choose_search, search_classes
-from paretofoil.study.case import STRESS, Case, CaseRule, enumerate_cases, make_case_questions
+from paretofoil.study.case import STRESS, Case, CaseRule, OutcomeQuestion, enumerate_cases, make_case_questions
 
 
 @dataclass(frozen=True, eq=False)
@@ -47,6 +51,13 @@ class Study:
             raise InvalidInput.expected("at least one agent, each with its own name", names)
         if not self.searches:
             raise InvalidInput.expected("at least one search", dict(self.searches))
+        if self.rule.outcomes:
+            others = [label for label, search in self.searches.items() if not isinstance(search, Exact)]
+            if others or self.kappa is not None:
+                got = ", ".join(others) or f"kappa={self.kappa}"
+                raise InvalidInput.expected("the search exact alone, without kappa, for outcomes", got)
+            for agent, text in product(self.agents, self.rule.outcomes):
+                check_outcome(agent, outcome(text), "exact", DEFAULTS)
 
     def cases(self, agent: Agent) -> Iterator[tuple[Case, Decision]]:
         """Yield every case of one agent with its decision."""
@@ -59,22 +70,26 @@ class Study:
 
     def questions(
         self, agent: Agent, cases: Iterable[tuple[Case, Decision]] | None = None
-    ) -> Iterator[tuple[Case, Question]]:
+    ) -> Iterator[tuple[Case, Question | OutcomeQuestion]]:
         """Yield every case of one agent, or some cases in the order of `cases`, with its question."""
-        chosen = self.cases(agent) if cases is None else cases
+        chosen, rule = self.cases(agent) if cases is None else cases, self.rule
+        if rule.outcomes:
+            return ((case, OutcomeQuestion(agent, d, rule.outcomes[case.foil], rule.box)) for case, d in chosen)
         return make_case_questions(agent, chosen, self.kappa, self.rule.box)
 
     def configuration(self) -> dict[str, Any]:
         """Return the configuration as JSON values. Studies with equal configurations have equal rows.
 
         A default kappa is stored as its number, unless an agent has action values: each decision then has its own.
+        Outcomes have none.
         """
-        default = None if any(tells_values(agent.policy) for agent in self.agents) else KAPPA
+        own = self.rule.outcomes or any(tells_values(agent.policy) for agent in self.agents)
+        default = None if own else KAPPA
         return {
             "paretofoil": __version__,
             "agents": {agent.name: fingerprint(agent) for agent in self.agents},
             "searches": {label: describe_search(search) for label, search in self.searches.items()},
-            "rule": asdict(self.rule),
+            "rule": {name: value for name, value in asdict(self.rule).items() if value != ()},
             "seed": self.seed,
             "kappa": default if self.kappa is None else self.kappa,
             "only": None if self.only is None else [list(astuple(case)) for case in sorted(self.only)],
