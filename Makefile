@@ -86,6 +86,7 @@ agents: $(VENV)/tested ## train the shipped agents again (minutes)
 	$(call TRAIN,fruit-tree,fruit-tree)
 	$(call TRAIN,minecart,minecart,--seed 3)
 	$(call TRAIN,minecart,minecart-early,--steps 2000000 --set polish_rounds=3)
+	$(call TRAIN,water-reservoir,water-reservoir)
 
 RESULTS := paper/results
 

@@ -187,7 +187,7 @@ AGENTS: dict[str, Callable[[int], Trained]] = {
 
 def foils_of(actions: pf.ActionSpace, amounts: np.ndarray) -> list[AmountFoil]:
     """Return directions, amounts from the whole range and a band, without those that hold already."""
-    foils = directions_of(actions, amounts)
+    foils = list(directions_of(actions, amounts).values())
     for name, low, high, now in zip(actions.names, actions.low, actions.high, actions.clip(amounts), strict=True):
         at = [low + share * (high - low) for share in (0.2, 0.45, 0.55, 0.8)]
         foils += [pf.between(name, limit, None) for limit in at[2:] if now < limit]

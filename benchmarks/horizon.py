@@ -33,7 +33,7 @@ def horizon_flips(agent: Agent) -> tuple[int, int, int]:
         for decision in episode:
             commands = np.repeat(decision.command[None], PROBES, axis=0)
             commands[:, -1] = horizons
-            scores = agent.policy.log_probs(np.repeat(decision.state[None], PROBES, axis=0), commands)
+            scores = agent.discrete_policy.log_probs(np.repeat(decision.state[None], PROBES, axis=0), commands)
             valid = np.array(decision.valid_actions)
             changed = valid[scores[:, valid].argmax(axis=1)] != decision.action
             flipped, decisions, probes = flipped + bool(changed.any()), decisions + 1, probes + int(changed.sum())

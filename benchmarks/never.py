@@ -29,7 +29,7 @@ def violations(agent: pf.Agent, found: Never, ranges: np.ndarray, samples: int) 
             size = min(CHUNK, samples - start)
             commands = generator.uniform(found.low, found.high, size=(size, found.low.size))
             places = generator.uniform(-1, 1, size=(size, state.size)) * found.width * ranges / 2
-            scores = agent.policy.log_probs((state + places).astype(np.float32), commands)[:, actions]
+            scores = agent.discrete_policy.log_probs((state + places).astype(np.float32), commands)[:, actions]
             count += int((np.array(actions)[scores.argmax(axis=1)] == action).sum())
     return count
 

@@ -2,6 +2,7 @@
 
 import numpy as np
 import pytest
+from discrete import DISCRETE
 from visit import QUESTION, Visit, share
 
 import paretofoil as pf
@@ -96,7 +97,7 @@ TEXTS = """async ([name]) => {
 }"""
 
 
-@pytest.mark.parametrize("name", pf.list_agents())
+@pytest.mark.parametrize("name", DISCRETE)
 def test_the_page_writes_commands_as_the_library_does(visit: Visit, name: str) -> None:
     agent = pf.load_agent(name)
     if not agent.space.simplex:

@@ -89,7 +89,7 @@ def test_a_broken_agent_is_one_line_and_the_others_are_listed(run, tmp_path):
     (tmp_path / "agents" / "broken").mkdir(parents=True)
     (tmp_path / "agents" / "broken" / "agent.json").write_text("[not JSON]")
     *_, last_agent, told = run("agents").out.splitlines()
-    assert last_agent.startswith("reward-line ")
+    assert last_agent.startswith("water-reservoir ")
     assert told.startswith("broken cannot be loaded: expected agents/broken/agent.json as JSON")
 
 

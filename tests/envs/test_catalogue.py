@@ -21,6 +21,7 @@ PAPER = [
     "branch-path", "collect-two", "reward-line", "deep-sea-treasure", "breakable-bottles", "resource-gathering",
     "fruit-tree", "fruit-tree-6", "minecart", "minecart-stochastic",
 ]  # fmt: skip
+OTHERS = ["water-reservoir", "water-reservoir-stochastic"]
 
 
 @pytest.fixture(autouse=True)
@@ -55,7 +56,7 @@ def two_doors():
 
 
 def test_the_catalogue_holds_the_papers_environments():
-    assert envs.names() == PAPER
+    assert envs.names() == PAPER + OTHERS
 
 
 @pytest.mark.parametrize("name", PAPER)

@@ -20,6 +20,8 @@ def snapshots(name: str, steps: int = 3) -> list:
         actions = (
             np.array([3]) if name in ("deep-sea-treasure", "minecart", "minecart-stochastic") else masks.argmax(axis=1)
         )
+        if batch.action_space is not None:
+            actions = batch.action_space.high[None] / 2
         masks = batch.step(np.array([0]), actions).masks
         kept.append(batch.snapshot(0))
     return kept

@@ -42,7 +42,8 @@ from paretofoil.envs.pictures import picture_of
 sizes = {}
 for name in envs.names():
     batch = envs.make_batch(name)
-    batch.step(np.array([0]), batch.reset(np.array([0])).masks.argmax(axis=1))
+    actions, space = batch.reset(np.array([0])).masks.argmax(axis=1), batch.action_space
+    batch.step(np.array([0]), actions if space is None else space.high[None] / 2)
     sizes[name] = picture_of(name, batch.snapshot(0)).shape
 found = []
 for name in ("deep-sea-treasure", "fruit-tree", "minecart"):
@@ -50,13 +51,15 @@ for name in ("deep-sea-treasure", "fruit-tree", "minecart"):
     episode = pf.rollout(agent, agent.front[0])
     foil = next(a for a in episode[0].valid_actions if a != episode[0].action)
     found.append(pf.explain(agent, decision=episode[0], foil=foil).found)
+agent = pf.load_agent("water-reservoir")
+found.append(pf.explain(agent, pf.rollout(agent, agent.front[0])[0], "release + 1").found)
 print(json.dumps([sizes, found, "mo_gymnasium" in sys.modules, "pygame" in sys.modules]))
 """
     )
     assert done.returncode == 0, done.stderr
     sizes, found, *imported = json.loads(done.stdout)
     assert list(sizes) == envs.names()
-    assert len(found) == 3
+    assert len(found) == 4
     assert imported == [False, False]
 
 

@@ -2,6 +2,7 @@
 
 import numpy as np
 import pytest
+from discrete import DISCRETE
 from test_consequence import plain_loop
 from tiers import long_except
 
@@ -33,7 +34,7 @@ def margin(agent: pf.Agent, decision: pf.Decision, command: np.ndarray, foil: in
     return float(scores[foil] - max(scores[a] for a in decision.valid_actions if a != foil))
 
 
-@pytest.mark.parametrize("name", long_except(sorted(pf.list_agents()), ("branch-path", "resource-gathering")))
+@pytest.mark.parametrize("name", long_except(sorted(DISCRETE), ("branch-path", "resource-gathering")))
 def test_an_attainable_command_takes_the_foil_and_is_delivered_in_a_plain_loop(name: str) -> None:
     agent, num_known = pf.load_agent(name), 0
     for decision in some_decisions(agent, NUM_DECISIONS.get(name, 8)):

@@ -17,6 +17,7 @@ class Scripted:
     """A batch in which row i receives the rewards of script i (modulo their number), whatever the actions are."""
 
     observation_size, num_actions, num_objectives, max_steps, stochastic = 2, ACTIONS, 2, ACTIONS, True
+    action_space = bounds = None
 
     def __init__(self, *scripts: list[tuple[float, float]]) -> None:
         self.scripts = scripts

@@ -5,6 +5,7 @@ from typing import Any
 
 import numpy as np
 import pytest
+from discrete import DISCRETE
 from PIL import Image
 from visitor import Visitor
 
@@ -49,7 +50,7 @@ def test_each_moment_is_seen_as_it_was_and_the_end_too(visitor: Visitor) -> None
     assert (pixels(visitor, told["end_picture"]) != agent.picture_at(episode[-1])).any()
 
 
-@pytest.mark.parametrize("name", pf.list_agents())
+@pytest.mark.parametrize("name", DISCRETE)
 def test_every_world_is_seen_at_its_start_and_at_its_end(visitor: Visitor, name: str) -> None:
     start = pixels(visitor, visitor.get(f"/api/agents/{name}").json()["picture"])
     front = visitor.get(f"/api/agents/{name}").json()["front"]

@@ -5,6 +5,7 @@ from typing import Any
 
 import numpy as np
 import pytest
+from discrete import DISCRETE
 from visitor import Visitor, visiting
 
 import paretofoil as pf
@@ -33,7 +34,7 @@ def evaluate(document: dict[str, Any], commands: np.ndarray) -> np.ndarray:
     return shifted - np.log(np.exp(shifted).sum(axis=1, keepdims=True))
 
 
-@pytest.mark.parametrize("name", pf.list_agents())
+@pytest.mark.parametrize("name", DISCRETE)
 def test_the_pages_probabilities_are_the_policys(visitor: Visitor, name: str) -> None:
     agent = pf.load_agent(name)
     assert visitor.get(f"/api/agents/{name}").json()["white_box"]

@@ -109,7 +109,7 @@ def _front_commands_end_on_front(answers: AnswerRollouts) -> list[bool]:
     for i, (row, decision) in enumerate(zip(answers.rows, answers.decisions, strict=True)):
         commands = agent.front - decision.collected
         states = np.repeat(decision.state[None], len(commands), axis=0)
-        actions = choose_actions(agent.policy, states, commands, [decision.valid_actions] * len(commands))
+        actions = choose_actions(agent.discrete_policy, states, commands, [decision.valid_actions] * len(commands))
         taking_foil = commands[actions == row.case.foil]
         numbers += [i] * len(taking_foil)
         issues += [Issue(answers.episodes[row.case.front], row.case.step, command) for command in taking_foil]

@@ -208,8 +208,8 @@ def _describe_state(example: Example, agent: Agent) -> str:
 
 
 def _compare_policies(example: Example, agent: Agent, decision: Decision) -> str:
-    [scores] = query(agent.policy, decision.state[None], decision.command[None])
-    shares = probabilities(agent.policy, scores, decision.valid_actions)
+    [scores] = query(agent.discrete_policy, decision.state[None], decision.command[None])
+    shares = probabilities(agent.discrete_policy, scores, decision.valid_actions)
     ours = ", ".join(f"{agent.actions[a]} {percent(float(shares[a]))}" for a in decision.valid_actions)
     authors = ", ".join(f"{name} {percent(p)}" for name, p in example.probabilities)
     chosen = agent.actions[decision.action]

@@ -263,7 +263,7 @@ class AnswerRollouts:
         for name, size in noise.items():
             inputs[name] = inputs[name] + size * ranges[name] * generator.standard_normal(inputs[name].shape)
         valid = [decision.valid_actions for decision in decisions for _ in range(draws)]
-        actions = choose_actions(self.agent.policy, inputs["state"], inputs["command"], valid)
+        actions = choose_actions(self.agent.discrete_policy, inputs["state"], inputs["command"], valid)
         foils = np.repeat([row.case.foil for row in rows], draws)
         return (actions == foils).reshape(-1, draws).mean(axis=1)
 

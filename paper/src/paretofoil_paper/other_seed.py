@@ -82,7 +82,7 @@ def _ask_other(answers: AnswerRollouts, other: Agent, search: Search) -> Iterato
 
 def _actions(agent: Agent, decisions: Sequence[Decision], commands: Sequence[np.ndarray | None]) -> np.ndarray:
     states, valid = np.stack([d.state for d in decisions]), [d.valid_actions for d in decisions]
-    return choose_actions(agent.policy, states, np.array(commands, dtype=np.float64), valid)
+    return choose_actions(agent.discrete_policy, states, np.array(commands, dtype=np.float64), valid)
 
 
 def _question(agent: Agent, other: Agent, decision: Decision, foil: int) -> Question:

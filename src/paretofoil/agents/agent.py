@@ -1,12 +1,14 @@
 """An agent (a policy with its environment, commands and front) and its rollouts."""
 
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from typing import Any
 
 import numpy as np
 
 from paretofoil import envs
+from paretofoil.core.amounts import ActionSpace, Actor, as_actor, query_amounts
+from paretofoil.core.answer import DELIVERED
 from paretofoil.core.command import CommandSpace, Objective, as_points, as_vector
 from paretofoil.core.decision import Decision, Episode
 from paretofoil.core.display import show
@@ -25,8 +27,9 @@ class Agent:
     """A policy with its environment, commands and front. Load a shipped agent, or make one for your own policy."""
 
     name: str
-    policy: Policy
-    """An object with `log_probs(states, commands)`, or a function of states and commands."""
+    policy: Policy | Actor
+    """An object with `log_probs(states, commands)`, or a function of states and commands. If actions are continuous,
+    an object with `amounts(states, commands)`, or such a function."""
     environment: envs.CatalogueEntry
     """The entry of the environment, or its name in the catalogue."""
     space: CommandSpace
@@ -42,7 +45,7 @@ class Agent:
 
     def __post_init__(self) -> None:
         object.__setattr__(self, "environment", envs.entry(self.environment))
-        object.__setattr__(self, "policy", as_policy(self.policy))
+        object.__setattr__(self, "policy", _as_policy_of(self.environment, self.policy))
         check_commands(self.space, self.environment)
         front = as_points(self.front, "a front of points", self.space.dim)
         object.__setattr__(self, "front", front)
@@ -65,7 +68,39 @@ class Agent:
 
     @property
     def actions(self) -> tuple[str, ...]:
+        """The names of the actions, or of the dimensions of continuous ones."""
         return self.environment.actions
+
+    @property
+    def actor(self) -> Actor | None:
+        """The policy, if actions are continuous; None if they are discrete."""
+        return self.policy if isinstance(self.policy, Actor) else None
+
+    @property
+    def discrete_policy(self) -> Policy:
+        """The policy, which must have discrete actions."""
+        if isinstance(self.policy, Actor):
+            expected = "an agent with discrete actions (continuous ones are explained by `explain` and `episode`)"
+            raise InvalidInput.expected(expected, f"{self.name} with {self.policy.actions!r}")
+        return self.policy
+
+    def require_discrete(self) -> None:
+        """Raise an error if actions are continuous."""
+        assert self.discrete_policy is not None
+
+    def amounts_at(self, state: np.ndarray) -> ActionSpace | None:
+        """Return the space of the continuous actions that can be carried out in an encoded state.
+
+        Return None if a dimension has only one possible amount there.
+        """
+        space = self.environment.action_space
+        if space is None:
+            raise InvalidInput.expected("an agent with continuous actions", self.name)
+        if self.environment.bounds is None:
+            return space
+        [low], [high] = self.environment.bounds(np.asarray(state)[None])
+        low, high = space.clip(low), space.clip(high)
+        return replace(space, low=low, high=high) if (low < high).all() else None
 
     @property
     def phrases(self) -> tuple[str, ...]:
@@ -97,12 +132,16 @@ class Agent:
         return picture_of(self.environment, decision.snapshot)
 
     def reached(self) -> np.ndarray:
-        """Return (F,) bool: whether greedy rollouts reach each point of the front, within three standard errors."""
+        """Return (F,) bool: whether greedy rollouts reach each point of the front, within three standard errors.
+
+        With continuous actions, within 1 % of the range of each objective.
+        """
         if self.achieved is None:
             raise InvalidInput.expected("an agent with measured returns (achieved=...)", f"{self.name} without them")
-        error = np.zeros_like(self.achieved) if self.error is None else self.error
-        gap = np.abs(self.achieved - self.front[:, : self.achieved.shape[1]])
-        return (gap <= EXACT + 3 * error).all(axis=1)
+        error, size = np.zeros_like(self.achieved) if self.error is None else self.error, self.achieved.shape[1]
+        gap = np.abs(self.achieved - self.front[:, :size])
+        tolerance = EXACT if self.actor is None else DELIVERED * self.space.scale[:size]
+        return (gap <= tolerance + 3 * error).all(axis=1)
 
     def probabilities(self, state: Any, command: Any) -> np.ndarray:
         """Return the probability (num_actions,) of each action in a state under a command; 0 for invalid actions.
@@ -113,9 +152,10 @@ class Agent:
         flat, valid, _ = self._locate(state)
         return self._query(flat, valid, as_vector(command, "the remaining command", self.space.dim))[0]
 
-    def act(self, state: Any, command: Any) -> int:
-        """Return the greedy action in a state under a command: the most probable valid action."""
-        return self.decision_at(state, command).action
+    def act(self, state: Any, command: Any) -> int | np.ndarray:
+        """Return the greedy action in a state under a command: the most probable valid action, or the amounts."""
+        decision = self.decision_at(state, command)
+        return decision.action if decision.amounts is None else decision.amounts
 
     def decision_at(self, state: Any, command: Any, collected: Any = None) -> Decision:
         """Return the decision in a state under a remaining command.
@@ -130,17 +170,22 @@ class Agent:
         """
         remaining = as_vector(command, "the remaining command", self.space.dim)
         flat, valid, snapshot = self._locate(state)
-        _, action = self._query(flat, valid, remaining)
         before = np.zeros(remaining.size)
         if collected is not None:
             before = as_vector(collected, "the collected return", remaining.size)
+        if self.actor is not None:
+            [amounts] = self.actor.actions.clip(query_amounts(self.actor, flat[None], remaining[None]))
+            if self.environment.bounds is not None:
+                [amounts] = np.clip(amounts, *self.environment.bounds(flat[None]))
+            return Decision(flat, remaining, (), -1, before, snapshot=snapshot, amounts=amounts)
+        _, action = self._query(flat, valid, remaining)
         return Decision(flat, remaining, tuple(np.flatnonzero(valid).tolist()), action, before, snapshot=snapshot)
 
     def _query(self, state: np.ndarray, valid: np.ndarray, command: np.ndarray) -> tuple[np.ndarray, int]:
         """Return the probabilities and the greedy action."""
-        scores = query(self.policy, state[None], command[None])
+        scores = query(self.discrete_policy, state[None], command[None])
         [action] = greedy_actions(scores, valid[None]).tolist()
-        return probabilities(self.policy, scores[0], np.flatnonzero(valid).tolist()), action
+        return probabilities(self.discrete_policy, scores[0], np.flatnonzero(valid).tolist()), action
 
     def _locate(self, state: Any) -> tuple[np.ndarray, np.ndarray, Any]:
         """Return the encoded state, the mask of its valid actions, and a snapshot of the environment or None."""
@@ -162,6 +207,18 @@ class Agent:
         except (ArithmeticError, AttributeError, LookupError, TypeError, ValueError) as error:
             what = f"a state of {size} finite numbers, or a raw observation of {self.environment.name}"
             raise InvalidInput.expected(what, brief(state)) from error
+
+
+def _as_policy_of(environment: envs.CatalogueEntry, policy: Any) -> Policy | Actor:
+    """Return a policy, or one with the continuous actions of the environment."""
+    space = environment.action_space
+    if space is None:
+        return as_policy(policy)
+    actor = as_actor(policy, None if hasattr(policy, "amounts") else space)
+    if actor is None or tuple(actor.actions.names) != tuple(space.names):
+        got = policy if actor is None else actor.actions
+        raise InvalidInput.expected(f"a policy with the continuous actions {space!r} of {environment.name}", repr(got))
+    return actor
 
 
 def check_commands(space: CommandSpace, environment: envs.CatalogueEntry) -> None:
@@ -231,12 +288,14 @@ def _episode(agent: Agent, episodes: Episodes, row: int, since: Decision | None 
     commands, rewards = episodes.commands[row], episodes.rewards[row]
     # The collected return is the decrease of the command; preferences do not decrease.
     collected = np.cumsum(rewards, axis=0) - rewards if agent.space.simplex else commands[0] - commands
+    discrete = agent.actor is None
     decisions = tuple(
         Decision(
             state=episodes.observations[row, t],
             command=commands[t],
-            valid_actions=tuple(np.flatnonzero(episodes.masks[row, t]).tolist()),
-            action=int(episodes.actions[row, t]),
+            valid_actions=tuple(np.flatnonzero(episodes.masks[row, t]).tolist()) if discrete else (),
+            action=int(episodes.actions[row, t]) if discrete else -1,
+            amounts=None if discrete else episodes.actions[row, t],
             collected=before + collected[t],
             step=first + t,
             snapshot=episodes.snapshots[row][t] if episodes.snapshots else None,

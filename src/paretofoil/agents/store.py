@@ -20,12 +20,13 @@ from safetensors.numpy import save as save_tensors
 
 from paretofoil import envs
 from paretofoil.agents.agent import Agent, check_commands
+from paretofoil.core.amounts import ActionSpace
 from paretofoil.core.command import CommandSpace, Objective
 from paretofoil.core.errors import InvalidInput, did_you_mean
 from paretofoil.core.files import write_whole
 from paretofoil.core.json import Document, brief, brief_words, read_document
 from paretofoil.envs.catalogue import outline
-from paretofoil.pcn.policy import PCNPolicy
+from paretofoil.pcn.policy import PCN, PCNActor, PCNPolicy
 
 WEIGHTS, DESCRIPTION = "weights.safetensors", "agent.json"
 MAX_BYTES = 64 << 20
@@ -72,8 +73,18 @@ class NetworkShape:
     num_actions: Size
 
     @classmethod
-    def of(cls, policy: PCNPolicy) -> "NetworkShape":
-        return cls(policy.state_size, policy.command_size, policy.hidden_size, policy.num_actions)
+    def of(cls, policy: PCN) -> "NetworkShape":
+        network = policy.network if isinstance(policy, PCNActor) else policy
+        return cls(network.state_size, network.command_size, network.hidden_size, network.num_actions)
+
+
+@dataclass(frozen=True)
+class ActionRange:
+    """The range of one dimension of continuous actions."""
+
+    unit: str
+    low: float
+    high: float
 
 
 @dataclass(frozen=True)
@@ -101,9 +112,11 @@ class AgentDocument(Document):
     achieved: Rows | None
     error: Rows | None
     provenance: dict[str, Any]
+    ranges: Annotated[tuple[ActionRange, ...], msgspec.Meta(max_length=1000)] = ()
+    """Of the dimensions of continuous actions; empty if actions are discrete."""
 
     @classmethod
-    def of(cls, agent: Agent, policy: PCNPolicy) -> "AgentDocument":
+    def of(cls, agent: Agent, policy: PCN) -> "AgentDocument":
         entry, space = agent.environment, agent.space
         origin = str(agent.provenance.get("command_box", BOX_ORIGIN))
         return cls(
@@ -117,6 +130,7 @@ class AgentDocument(Document):
             achieved=None if agent.achieved is None else agent.achieved.tolist(),
             error=None if agent.error is None else agent.error.tolist(),
             provenance=dict(agent.provenance),
+            ranges=_ranges(entry.action_space),
         )
 
     @classmethod
@@ -133,6 +147,12 @@ class AgentDocument(Document):
             if name in _RESERVED:
                 raise InvalidInput.expected("only arguments of the environment's constructor", name)
             _check_argument(value)
+
+
+def _ranges(space: ActionSpace | None) -> tuple[ActionRange, ...]:
+    if space is None:
+        return ()
+    return tuple(map(ActionRange, space.units, space.low.tolist(), space.high.tolist()))
 
 
 def _on_one_line(value: Any) -> Any:
@@ -153,7 +173,7 @@ def _check_argument(value: Any) -> None:
 
 def save_agent(agent: Agent, folder: str | Path) -> Path:
     """Write an agent to a folder, each file atomically; return the folder."""
-    if not isinstance(agent.policy, PCNPolicy):
+    if not isinstance(agent.policy, PCNPolicy | PCNActor):
         raise InvalidInput(
             f"expected an agent with a PCN policy, got one with a {type(agent.policy).__name__}: only PCN weights can "
             "be stored as safetensors. Keep your policy in its own file, and make the agent around it each time: "
@@ -172,9 +192,9 @@ def read_agent(folder: str | Path) -> Agent:
     """Read an agent from its folder; an error names the file that is wrong."""
     path = Path(folder)
     values = read_document(read_bytes(path / DESCRIPTION), f"{path / DESCRIPTION}")
-    policy = _read_policy(path / WEIGHTS)
+    network = _read_network(path / WEIGHTS)
     try:
-        return _assemble(AgentDocument.from_dict(values), policy)
+        return _assemble(AgentDocument.from_dict(values), network)
     except InvalidInput as error:
         raise InvalidInput(f"{path}: {error}") from None
 
@@ -196,7 +216,7 @@ def read_bytes(path: Path, what: str = "an agent's file") -> bytes:
     return content
 
 
-def _read_policy(path: Path) -> PCNPolicy:
+def _read_network(path: Path) -> PCNPolicy:
     content = read_bytes(path)
     try:
         return PCNPolicy.from_arrays(load_tensors(content))
@@ -207,19 +227,22 @@ def _read_policy(path: Path) -> PCNPolicy:
         raise InvalidInput.expected(f"{path} to be a safetensors file", got) from None
 
 
-def _assemble(document: AgentDocument, policy: PCNPolicy) -> Agent:
+def _assemble(document: AgentDocument, network: PCNPolicy) -> Agent:
     environment, box = _environment(document), document.command_box
     space = CommandSpace(np.array(box.low), np.array(box.high), document.objectives)
     check_commands(space, environment)
     expected = NetworkShape(environment.observation_size, space.dim, document.network.hidden, len(document.actions))
-    if not NetworkShape.of(policy) == document.network == expected:
-        raise InvalidInput.expected(f"a network of {asdict(expected)}", asdict(NetworkShape.of(policy)))
+    if not NetworkShape.of(network) == document.network == expected:
+        raise InvalidInput.expected(f"a network of {asdict(expected)}", asdict(NetworkShape.of(network)))
     if document.actions != environment.actions:
         got = brief(list(document.actions))
         raise InvalidInput.expected(f"the actions {list(environment.actions)} of {environment.name}", got)
+    space_of_actions = environment.action_space
+    if document.ranges != _ranges(space_of_actions):
+        raise InvalidInput.expected(f"actions of {space_of_actions!r}", brief(list(map(asdict, document.ranges))))
     return Agent(
         name=document.name,
-        policy=policy,
+        policy=network if space_of_actions is None else PCNActor(network, space_of_actions),
         environment=environment,
         space=space,
         front=document.front,  # type: ignore[arg-type]
@@ -244,8 +267,14 @@ def _environment(document: AgentDocument) -> envs.CatalogueEntry:
     if len(actions) != len(entry.actions) or len(objectives) < len(entry.objectives):
         counts = f"{len(entry.actions)} actions and {len(entry.objectives)} objectives of {entry.name}"
         raise InvalidInput.expected(counts, f"{len(actions)} and {len(objectives)}")
+    action_space = entry.action_space
+    if action_space is not None:
+        units = [one.unit for one in document.ranges]
+        phrases = stored.phrases or ("",) * len(actions)
+        action_space = replace(action_space, names=actions, units=units, phrases=phrases)
     return replace(
         entry,
+        action_space=action_space,
         objectives=objectives[: len(entry.objectives)],
         actions=actions,
         phrases=stored.phrases,

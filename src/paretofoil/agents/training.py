@@ -30,6 +30,8 @@ def preset(entry: envs.CatalogueEntry, explore: Explore = "plans", returns: Retu
         config = PLAIN.get(entry.name, PLAIN_DEFAULT)
     elif returns == "realised":
         config = REALISED.get(entry.name, config)
+    if entry.action_space is not None and returns is None:
+        returns = "realised"
     return replace(config, explore=explore, returns=config.returns if returns is None else returns)
 
 

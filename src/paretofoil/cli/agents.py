@@ -115,7 +115,7 @@ def _accuracy(agent: "Agent", i: int) -> str:
     if agent.error is not None and agent.error[i].any():
         return "± " + ", ".join(short(float(e)) for e in agent.error[i])
     if agent.reached()[i]:
-        return "exactly"
+        return "exactly" if agent.actor is None else "within 1 %"
     achieved = np.asarray(agent.achieved)
     gap = np.abs(achieved[i] - agent.front[i, : achieved.shape[1]])
     return f"off by up to {short(float(gap.max()))}"

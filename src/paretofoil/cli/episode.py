@@ -38,6 +38,7 @@ def episode(
     from paretofoil.cli.typed import find_agent, read_command, read_options, read_steps
     from paretofoil.core.options import Limits
     from paretofoil.explanation.explain import explain_episode, steps_of
+    from paretofoil.explanation.questions import foils_of
     from paretofoil.show.flip_map import summary
     from paretofoil.show.numbers import number_of
 
@@ -48,9 +49,11 @@ def episode(
     settings = read_options(options, loaded.space)
     decisions = rollout(loaded, read_command(command, loaded.space, "--command"), seed=seed)
     if html is not None:
+        from paretofoil.web.agent_store import for_page
         from paretofoil.web.standalone import check_page, save_page
 
-        check_page(html, sum(len(decision.valid_actions) > 1 for decision in steps_of(decisions, chosen)))
+        for_page(loaded)
+        check_page(html, sum(bool(foils_of(loaded, decision)) for decision in steps_of(decisions, chosen)))
     lines = None if as_json else _stream(loaded, decisions, chosen, settings.box)
     with bars(quiet) as start:
         bar = start(loaded.name)
@@ -90,10 +93,13 @@ def _stream(
     agent: "Agent", episode: "Episode", steps: Sequence[int] | None, box: str
 ) -> Callable[[Sequence["Answer"]], None]:
     """Return a function that prints a line per step as soon as all of its foils are answered."""
+    from paretofoil.core.amounts import direction_names
+    from paretofoil.explanation.questions import foils_of
     from paretofoil.show.flip_map import FlipMapLines
 
     waiting = deque(range(len(episode)) if steps is None else sorted(set(steps)))
-    lines = FlipMapLines(agent.actions, len(episode), terminal_width())
+    actions = agent.actions if agent.actor is None else direction_names(agent.actions)
+    lines = FlipMapLines(actions, len(episode), terminal_width())
 
     def show(answers: "Sequence[Answer]") -> None:
         if not answers:
@@ -102,8 +108,9 @@ def _stream(
         while waiting:
             decision = episode[waiting[0]]
             answered = [a for a in answers if a.question.step == decision.step]
-            if len(answered) < len(decision.valid_actions) - 1:
+            if len(answered) < len(foils_of(agent, decision)):
                 break
-            say(lines.line(waiting.popleft(), decision.action, answered))
+            chosen = decision.action if decision.amounts is None else decision.amounts.tolist()
+            say(lines.line(waiting.popleft(), chosen, answered))
 
     return show

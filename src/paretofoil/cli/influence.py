@@ -1,14 +1,18 @@
 """paretofoil influence."""
 
-from typing import TYPE_CHECKING, Annotated
+from pathlib import Path
+from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
 from paretofoil.cli.console import print_rows, say, say_written
 from paretofoil.cli.options import AgentName, AllowImport, Box, Plot, Quiet, Seed, StartCommand
+from paretofoil.core.errors import InvalidInput
 from paretofoil.core.options import DEFAULTS
 
 if TYPE_CHECKING:
+    from paretofoil.agents.agent import Agent
+    from paretofoil.core.decision import Episode
     from paretofoil.core.influence import InfluenceProfile
 
 
@@ -33,6 +37,10 @@ def influence(
 
     loaded = find_agent(agent)
     episode = rollout(loaded, read_command(command, loaded.space, "--command"), seed=seed)
+    if loaded.actor is not None:
+        effort = {"seconds": seconds, "samples": samples, "seed": seed, "box": box}
+        _print_amounts(loaded, episode, at, effort, as_json=as_json, plot=plot)
+        return
     with bars(quiet) as start:
         profile = influence_episode(
             loaded,
@@ -54,6 +62,37 @@ def influence(
     if plot is not None:
         profile.plot(plot)
         say_written("the figure", plot, quiet=as_json)
+
+
+def _print_amounts(
+    agent: "Agent", episode: "Episode", at: int | None, effort: dict[str, Any], *, as_json: bool, plot: Path | None
+) -> None:
+    """Print the smallest and largest amounts of continuous actions at one step, or a line per step."""
+    from paretofoil.core.json import write_document
+    from paretofoil.explanation.explain import steps_of
+    from paretofoil.explanation.influence import influence as influence_at
+    from paretofoil.show.numbers import short
+
+    if plot is not None:
+        raise InvalidInput.expected("discrete actions with --plot", f"{agent.name} with continuous ones")
+    decisions = steps_of(episode, None if at is None else [at])
+    found: list[Any] = [influence_at(agent, decision, **effort) for decision in decisions]
+    if as_json:
+        print(
+            found[0].to_json(indent=1)
+            if at is not None
+            else write_document({"steps": [one.to_dict() for one in found]})
+        )
+    elif at is not None:
+        say(str(found[0]))
+    else:
+        rows = [
+            [str(decision.step), each.name, *map(short, (each.chosen, each.least, each.most)), proven]
+            for decision, one in zip(decisions, found, strict=True)
+            for each, proven in ((each, "proven" if one.proven else "sampled") for each in one.ranges)
+        ]
+        title = f"{agent.name}: amounts that commands lead to"
+        print_rows(title, ["t", "action", "chosen", "smallest", "largest", ""], rows, right=[0, 2, 3, 4])
 
 
 def _print_profile(profile: "InfluenceProfile") -> None:

@@ -18,7 +18,7 @@ import numpy as np
 from paretofoil.core.command import as_vector, format_numbers
 from paretofoil.core.errors import InvalidInput, did_you_mean
 from paretofoil.core.json import Count, brief, brief_words
-from paretofoil.core.policy import as_numbers
+from paretofoil.core.policy import WhiteBoxActor, as_numbers
 from paretofoil.core.program import Affine, Program
 
 _FLOAT64 = 8 * 2.0**-53
@@ -79,6 +79,14 @@ class ActionSpace:
     def clip(self, amounts: np.ndarray) -> np.ndarray:
         """Return amounts (N, dimensions) within the lowest and highest values."""
         return np.clip(amounts, self.low, self.high)
+
+    def check(self, amounts: np.ndarray) -> None:
+        """Raise an error if some of the amounts (N, dimensions) are not within the lowest and highest values."""
+        inside = (amounts >= self.low) & (amounts <= self.high)
+        if not inside.all():
+            row, i = np.argwhere(~inside)[0]
+            expected = f"an amount of {self.names[i]} from {self.low[i]:g} to {self.high[i]:g}"
+            raise InvalidInput.expected(expected, amounts[row, i])
 
 
 @dataclass(frozen=True)
@@ -185,6 +193,11 @@ class Limit:
         """The margin per unit of the amount."""
         return (1.0 if self.lower else -1.0) / (self.high - self.low)
 
+    @property
+    def direction(self) -> int:
+        """The number of its direction, as in `direction_names`."""
+        return 2 * self.dimension + (0 if self.lower else 1)
+
     def amount_at(self, margin: float) -> float:
         """Return the amount at a margin, clipped to the range of the dimension."""
         return min(max(self.amount + margin / self.slope, self.low), self.high)
@@ -226,14 +239,23 @@ def _outwards(amount: float, width: float, *, up: bool) -> float:
     return round((ceil if up else floor)(round(amount * 10.0**decimals, 6)) / 10.0**decimals, max(decimals, 0))
 
 
-def directions_of(actions: ActionSpace, amounts: np.ndarray) -> list[AmountFoil]:
-    """Return a foil for a tenth of the range more, and one for less, of each dimension, where the range has room."""
-    foils = []
-    for name, low, high, now in zip(actions.names, actions.low, actions.high, actions.clip(amounts), strict=True):
+def directions_of(actions: ActionSpace, amounts: np.ndarray) -> dict[int, AmountFoil]:
+    """Return a foil for a tenth of the range more, and one for less, of each dimension, where the range has room.
+
+    They are numbered as in `direction_names`.
+    """
+    foils: dict[int, AmountFoil] = {}
+    sides = zip(actions.names, actions.low, actions.high, actions.clip(amounts), strict=True)
+    for i, (name, low, high, now) in enumerate(sides):
         step = DIRECTION * float(high - low)
-        foils += [more(name, step)] if now + 1.02 * step <= high else []
-        foils += [less(name, step)] if now - 1.02 * step >= low else []
+        foils |= {2 * i: more(name, step)} if now + 1.02 * step <= high else {}
+        foils |= {2 * i + 1: less(name, step)} if now - 1.02 * step >= low else {}
     return foils
+
+
+def direction_names(names: Sequence[str]) -> tuple[str, ...]:
+    """Return the names of the directions of dimensions: "more release", "less release"."""
+    return tuple(f"{word} {name}" for name in names for word in ("more", "less"))
 
 
 @runtime_checkable
@@ -248,15 +270,6 @@ class Actor(Protocol):
         ...
 
 
-@runtime_checkable
-class WhiteBoxActor(Protocol):
-    """Optional: an actor whose computation can be bounded, so that answers can be proven."""
-
-    def fold_amounts(self, state: np.ndarray) -> Program:
-        """Return the amounts at one state, as layers of the command."""
-        ...
-
-
 @dataclass(frozen=True, eq=False)
 class CallableActor:
     """A plain function (states, commands) -> amounts as an actor."""
@@ -267,6 +280,19 @@ class CallableActor:
     def amounts(self, states: np.ndarray, commands: np.ndarray) -> np.ndarray:
         output: np.ndarray = self.function(states, commands)  # `query_amounts` checks it
         return output
+
+
+@dataclass(frozen=True, eq=False)
+class AmountScores:
+    """The amounts of an actor as scores of its dimensions, for questions of which only the search region matters."""
+
+    actor: Actor
+
+    tells_values: ClassVar[bool] = True
+
+    def log_probs(self, states: np.ndarray, commands: np.ndarray) -> np.ndarray:
+        """Return the amounts (N, dimensions)."""
+        return query_amounts(self.actor, states, commands)
 
 
 def as_actor(subject: Any, actions: Any = None) -> Actor | None:
@@ -314,6 +340,11 @@ class FoilPolicy:
 
     tells_values: ClassVar[bool] = True
 
+    @property
+    def exact_rows(self) -> bool:
+        """Whether the result for a row never depends on the batch."""
+        return bool(getattr(self.actor, "exact_rows", False))
+
     @classmethod
     def of(cls, actor: Actor, limits: tuple[Limit, ...]) -> "FoilPolicy":
         """Return the policy, white-box if the actor is."""
@@ -323,6 +354,10 @@ class FoilPolicy:
     def why_not(self) -> str | None:
         """Why the policy is not white-box; None if it is, or if it is not known."""
         return getattr(self.actor, "why_not", None)
+
+    def is_kept(self, amounts: np.ndarray) -> bool:
+        """Return whether amounts (dimensions,) keep all limits."""
+        return all(limit.slope * (amounts[limit.dimension] - limit.amount) >= 0 for limit in self.limits)
 
     @property
     def rows(self) -> tuple[np.ndarray, np.ndarray]:

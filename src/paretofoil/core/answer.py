@@ -107,6 +107,11 @@ class QuestionRecord:
         return bool(self.step) or self.collected is not None
 
     @property
+    def column(self) -> int | None:
+        """The number of the foil among all actions, or among more and less of each dimension of continuous ones."""
+        return self.amounts[0].direction if self.amounts else self.foil
+
+    @property
     def foil_name(self) -> str:
         """The name of the action, or the outcome in words."""
         return self.outcome or "" if self.foil is None else self.actions[self.foil]

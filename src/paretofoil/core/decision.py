@@ -23,13 +23,16 @@ class Decision(Document):
     command: np.ndarray
     """R_t: the return that remained to be collected."""
     valid_actions: tuple[Count, ...]
-    action: Count
-    """The chosen action."""
+    """Empty if actions are continuous."""
+    action: int
+    """The chosen action; -1 if actions are continuous."""
     collected: np.ndarray
     """R_col: the return collected before this step."""
     step: Count = 0
     snapshot: Any = field(default=None, metadata=UNSTORED)
     """State of the environment, from which rollouts start; None without an environment or if read from JSON."""
+    amounts: np.ndarray | None = None
+    """The chosen amounts of continuous actions, as the environment carries them out; None if actions are discrete."""
 
     @property
     def others(self) -> list[int]:
@@ -38,6 +41,8 @@ class Decision(Document):
 
     def __repr__(self) -> str:
         action = f"action {self.action} of {list(self.valid_actions)}"
+        if self.amounts is not None:
+            action = f"amounts {format_numbers(self.amounts)}"
         return f"<Decision at t = {self.step}: {action}, command {format_numbers(self.command)}>"
 
     def check(self) -> None:
@@ -45,7 +50,7 @@ class Decision(Document):
             raise InvalidInput.expected("a state of float32 numbers", brief(self.state.tolist()))
         if self.collected.size != self.command.size:
             raise InvalidInput.expected(f"{self.command.size} numbers in collected", self.collected.size)
-        if self.action not in self.valid_actions:
+        if self.amounts is None and self.action not in self.valid_actions:
             raise InvalidInput.expected(f"an action among the valid ones {list(self.valid_actions)}", self.action)
         object.__setattr__(self, "state", self.state.astype(np.float32))
 

@@ -224,9 +224,18 @@ class WhiteBoxValues(Protocol):
     def fold_values(self, state: np.ndarray) -> FoldedValues: ...
 
 
-def is_white_box(policy: Policy) -> bool:
+@runtime_checkable
+class WhiteBoxActor(Protocol):
+    """Optional: a policy with continuous actions whose computation can be bounded."""
+
+    def fold_amounts(self, state: np.ndarray) -> Program:
+        """Return the amounts at one state, as layers of the command."""
+        ...
+
+
+def is_white_box(policy: Any) -> bool:
     """Return whether the computation of the policy can be bounded, so that answers can be proven."""
-    return isinstance(policy, WhiteBoxPolicy | WhiteBoxValues | TabularPolicy)
+    return isinstance(policy, WhiteBoxPolicy | WhiteBoxValues | WhiteBoxActor | TabularPolicy)
 
 
 @runtime_checkable

@@ -14,9 +14,19 @@ from typing import Any, NamedTuple, Protocol, TypedDict
 import gymnasium
 import numpy as np
 
+from paretofoil.core.amounts import ActionSpace
 from paretofoil.core.errors import InvalidInput
 from paretofoil.core.json import brief
-from paretofoil.envs.catalogue import CatalogueEntry, entry, is_catalogued, make, make_raw, reward_vector
+from paretofoil.envs.catalogue import (
+    Bounds,
+    CatalogueEntry,
+    entry,
+    is_catalogued,
+    make,
+    make_raw,
+    random_action,
+    reward_vector,
+)
 
 
 class Observed(NamedTuple):
@@ -41,6 +51,11 @@ class BatchEnv(Protocol):
 
     observation_size: int
     num_actions: int
+    """The number of actions, or of dimensions of continuous actions."""
+    action_space: ActionSpace | None
+    """The space of continuous actions; None if actions are discrete."""
+    bounds: Bounds | None
+    """As in `CatalogueEntry`."""
     num_objectives: int
     max_steps: int
     stochastic: bool
@@ -50,7 +65,10 @@ class BatchEnv(Protocol):
         ...
 
     def step(self, rows: np.ndarray, actions: np.ndarray) -> Stepped:
-        """Step these rows only. Raise `InvalidInput` for an invalid action or a row whose episode has ended."""
+        """Step these rows only; continuous actions are (rows, dimensions).
+
+        Raise `InvalidInput` for an invalid action or a row whose episode has ended.
+        """
         ...
 
     def snapshot(self, row: int) -> Any:
@@ -71,27 +89,36 @@ def check_seeds(seeds: np.ndarray) -> np.ndarray:
 
 
 def check_step(
-    rows: np.ndarray, actions: np.ndarray, finished: np.ndarray, masks: np.ndarray
+    rows: np.ndarray,
+    actions: np.ndarray,
+    finished: np.ndarray,
+    masks: np.ndarray,
+    action_space: ActionSpace | None = None,
 ) -> tuple[np.ndarray, np.ndarray]:
-    """Return rows (n,) and actions (n,) as arrays, or raise an error.
+    """Return rows (n,) and actions as arrays, or raise an error.
 
     Args:
         rows: the rows to step.
-        actions: one action for each.
+        actions: one action for each: (n,), or (n, dimensions) in an action space.
         finished: (all rows,) bool.
         masks: (all rows, num_actions) bool.
+        action_space: the space of continuous actions.
     """
     rows, actions = np.asarray(rows), np.asarray(actions)
-    if rows.shape != actions.shape or rows.ndim != 1:
+    axes = () if action_space is None else (action_space.dim,)
+    if rows.ndim != 1 or actions.shape != (*rows.shape, *axes):
         raise InvalidInput.expected("one action per row", f"shapes {rows.shape} and {actions.shape}")
     if rows.size == 0:
-        return rows.astype(np.int64), actions.astype(np.int64)
-    if not np.issubdtype(actions.dtype, np.integer):
-        raise InvalidInput.expected("integers as actions", f"dtype {actions.dtype}")
+        return rows.astype(np.int64), actions.astype(np.float64 if axes else np.int64)
+    if not np.issubdtype(actions.dtype, np.floating if axes else np.integer):
+        raise InvalidInput.expected(f"{'floats' if axes else 'integers'} as actions", f"dtype {actions.dtype}")
     if rows.min() < 0 or rows.max() >= len(finished):
         raise InvalidInput.expected(f"rows from 0 to {len(finished) - 1} (call reset() first)", rows.tolist())
     if finished[rows].any():
         raise InvalidInput.expected("rows with a running episode", f"row {rows[finished[rows]][0]}, which has ended")
+    if action_space is not None:
+        action_space.check(actions)
+        return rows, actions
     num_actions = masks.shape[1]
     wrong = (actions < 0) | (actions >= num_actions)
     if wrong.any():
@@ -269,6 +296,9 @@ class TabularSnapshot(TypedDict):
 class TabularBatch:
     """Many episodes of a finite environment (implements `BatchEnv`)."""
 
+    action_space: ActionSpace | None = None
+    bounds: Bounds | None = None
+
     def __init__(self, entry: CatalogueEntry, max_steps: int) -> None:
         self.table = tabulate(entry)
         self.max_steps = max_steps
@@ -337,6 +367,7 @@ class GymnasiumBatch:
         self._copyable = partial(is_copyable, entry)
         self.max_steps = max_steps
         self.stochastic = entry.stochastic
+        self.action_space, self.bounds = entry.action_space, entry.bounds
         self.observation_size = entry.observation_size
         self.num_actions = len(entry.actions)
         self.num_objectives = len(entry.objectives)
@@ -359,11 +390,11 @@ class GymnasiumBatch:
         return Observed(self._observations.copy(), self._masks.copy())
 
     def step(self, rows: np.ndarray, actions: np.ndarray) -> Stepped:
-        rows, actions = check_step(rows, actions, self._finished, self._masks)
+        rows, actions = check_step(rows, actions, self._finished, self._masks, self.action_space)
         rewards = np.zeros((len(rows), self.num_objectives))
         terminated, truncated = np.zeros(len(rows), dtype=bool), np.zeros(len(rows), dtype=bool)
         for i, (row, action) in enumerate(zip(rows, actions, strict=True)):
-            observation, rewards[i], terminated[i], truncated[i], info = self._envs[row].step(int(action))
+            observation, rewards[i], terminated[i], truncated[i], info = self._envs[row].step(action)
             self._observations[row], self._masks[row] = observation, info["action_mask"]
         self._finished[rows] = terminated | truncated
         return Stepped(self._observations[rows], self._masks[rows], rewards, terminated, truncated)
@@ -399,7 +430,7 @@ def is_copyable(entry: CatalogueEntry) -> bool:
     env: Any = make(entry)
     _, info = env.reset(seed=0)
     try:
-        action = int(np.argmax(info["action_mask"]))
+        action = random_action(entry.action_space, info["action_mask"], np.random.default_rng(0))
         copied, original = (one.step(action)[:4] for one in (clone(env), env))
     except Exception:  # copying may raise any error
         return False

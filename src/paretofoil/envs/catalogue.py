@@ -13,11 +13,16 @@ from typing import TYPE_CHECKING, Any
 import gymnasium
 import numpy as np
 
+from paretofoil.core.amounts import ActionSpace
 from paretofoil.core.command import Objective, as_vector
 from paretofoil.core.errors import InvalidInput, did_you_mean
 
 if TYPE_CHECKING:
     from paretofoil.envs.batch import BatchEnv
+
+
+Bounds = Callable[[np.ndarray], tuple[np.ndarray, np.ndarray]]
+"""Flat observations (N, S) -> lowest and highest amounts (N, dimensions) that can be carried out there."""
 
 
 @dataclass(frozen=True, eq=False)
@@ -31,7 +36,7 @@ class CatalogueEntry:
     objectives: tuple[Objective, ...]
     """One objective for each component of the reward."""
     actions: tuple[str, ...]
-    """The name of each action, in lower case."""
+    """The name of each action, in lower case; if actions are continuous, of each dimension."""
     max_steps: int
     """The step limit of an episode."""
     observation_size: int
@@ -42,6 +47,10 @@ class CatalogueEntry:
     """One sentence."""
     phrases: tuple[str, ...] = ()
     """The past participle of each action for sentences ("gone down"). The default is "chosen NAME"."""
+    action_space: ActionSpace | None = None
+    """The space of continuous actions, with the names and phrases of `actions`; None if actions are discrete."""
+    bounds: Bounds | None = None
+    """The amounts that can be carried out, if they depend on the state. The environment carries out the nearest."""
     kwargs: Mapping[str, Any] = field(default_factory=dict)
     """Arguments of the environment's constructor."""
     stochastic: bool = False
@@ -77,6 +86,8 @@ class CatalogueEntry:
                 raise InvalidInput.expected(f"at least one {what} and no {what} name twice", names)
         if self.phrases and len(self.phrases) != len(self.actions):
             raise InvalidInput.expected(f"a phrase for each of {len(self.actions)} actions", list(self.phrases))
+        if self.action_space is not None and tuple(self.action_space.names) != self.actions:
+            raise InvalidInput.expected(f"the names {list(self.actions)} in the action space", self.action_space)
         if self.idle is not None and not 0 <= self.idle < len(self.actions):
             raise InvalidInput.expected(f"an idle action from 0 to {len(self.actions) - 1}", self.idle)
         if self.max_steps < 1:
@@ -95,7 +106,7 @@ class CatalogueEntry:
     def valid_actions(self, unwrapped: Any) -> np.ndarray:
         """Return a (num_actions,) bool mask of the valid actions of an unwrapped environment."""
         mask = self.mask or getattr(type(unwrapped), "action_masks", None)
-        if mask is None:
+        if mask is None or self.action_space is not None:
             return np.ones(len(self.actions), dtype=bool)
         valid = np.array(mask(unwrapped), dtype=bool)
         if valid.shape != (len(self.actions),):
@@ -199,7 +210,7 @@ def make(name: str | CatalogueEntry, render_mode: str | None = None) -> gymnasiu
 
 
 def describe(gym_id: str, *, name: str | None = None, max_steps: int | None = None, **kwargs: Any) -> CatalogueEntry:
-    """Return an entry for a Gymnasium environment with a vector `reward_space` and discrete actions.
+    """Return an entry for a Gymnasium environment with a vector `reward_space`, and discrete or bounded actions.
 
     Observations are flattened. Names come from the environment's attributes `objective_names` and `action_names` (see
     `with_names`) and `description`; otherwise objectives and actions are numbered. Whether it is stochastic is found
@@ -221,9 +232,17 @@ def outline(gym_id: str, *, name: str | None = None, max_steps: int | None = Non
     rewards = getattr(env.unwrapped, "reward_space", None)
     if rewards is None or len(rewards.shape) != 1:
         raise InvalidInput.expected(f"{gym_id} to have a vector reward_space, as in MO-Gymnasium", rewards)
-    if not isinstance(env.action_space, Discrete) or env.action_space.start != 0:
-        advice = "; train it elsewhere and use pf.from_torch with actions=" if isinstance(env.action_space, Box) else ""
-        raise InvalidInput.expected(f"{gym_id} to have discrete actions that start at 0", f"{env.action_space}{advice}")
+    actions, action_space = env.action_space, None
+    if isinstance(actions, Discrete) and actions.start == 0:
+        names = tuple(f"action {i}" for i in range(int(actions.n)))
+    elif isinstance(actions, Box) and len(actions.shape) == 1 and actions.is_bounded():
+        names = tuple(f"action {i}" for i in range(actions.shape[0]))
+        action_space = ActionSpace(names, (), actions.low, actions.high)
+    else:
+        bounded = [e.name for e in _entries.values() if _same_id(e.gym_id, gym_id)]
+        advice = f"; the catalogue has it with bounds: {bounded[0]}" if bounded else ""
+        expected = f"{gym_id} to have discrete actions that start at 0, or a bounded vector of continuous ones"
+        raise InvalidInput.expected(expected, f"{actions}{advice}")
     space = env.observation_space
     if not space.is_np_flattenable:
         raise InvalidInput.expected(f"{gym_id} to have observations that can be flattened", space)
@@ -240,7 +259,8 @@ def outline(gym_id: str, *, name: str | None = None, max_steps: int | None = Non
         gym_id=gym_id,
         kwargs=kwargs,
         objectives=tuple(Objective(f"objective {i}") for i in range(rewards.shape[0])),
-        actions=tuple(f"action {i}" for i in range(int(env.action_space.n))),
+        actions=names,
+        action_space=action_space,
         max_steps=limit,
         stochastic=True,  # unknown: this is the safe assumption
         observation_size=utils.flatdim(space),
@@ -260,7 +280,8 @@ def with_names(
     Args:
         item: the entry.
         objectives: one name for each, with a minus sign before a cost, and its unit in brackets: "-time (steps)".
-        actions: one name for each, with the past participle for sentences after an equals sign: "dig=dug".
+        actions: one name for each, with the past participle for sentences after an equals sign: "dig=dug". For
+            continuous actions, one name for each dimension, with its unit in brackets: "release (m³)=released".
         description: one sentence.
     """
     changes: dict[str, Any] = {} if description is None else {"description": str(description)}
@@ -271,6 +292,9 @@ def with_names(
         changes["objectives"] = tuple(named)
     if actions is not None:
         pairs = [[part.strip() for part in str(text).split("=", 1)] for text in actions]
+        if item.action_space is not None:
+            changes["action_space"] = space = _named_space(item.action_space, actions, pairs)
+            pairs = [[name, *pair[1:]] for name, pair in zip(space.names, pairs, strict=True)]
         _check_names("actions", actions, [pair[0] for pair in pairs], len(item.actions))
         changes["actions"] = tuple(pair[0] for pair in pairs)
         if any(pair[1:] for pair in pairs):
@@ -280,6 +304,19 @@ def with_names(
 
 _OBJECTIVE = re.compile(r"(-?)\s*([^()]*[^()\s])\s*(?:\(([^()]+)\))?")
 """-fuel (l): a minus sign for a cost, the name, and the unit in brackets."""
+
+
+def _named_space(space: ActionSpace, given: Sequence[str], pairs: Sequence[Sequence[str]]) -> ActionSpace:
+    """Return an action space with the names, units and phrases of dimensions."""
+    parts = [_DIMENSION.fullmatch(pair[0]) for pair in pairs]
+    names = [part[1] for part in parts if part]
+    _check_names("dimensions of actions", given, names, space.dim)
+    units, phrases = [part[2] or "" for part in parts if part], ["".join(pair[1:]) for pair in pairs]
+    return replace(space, names=names, units=units, phrases=phrases)
+
+
+_DIMENSION = re.compile(r"([^()]*[^()\s])\s*(?:\(([^()]+)\))?")
+"""release (m³): the name, and the unit in brackets."""
 
 
 def _check_names(what: str, given: Sequence[str], plain: Sequence[str], count: int) -> None:
@@ -300,7 +337,7 @@ def is_stochastic(item: CatalogueEntry) -> bool:
             results: tuple[Any, ...] = ((start, info["action_mask"]), (other, again["action_mask"]))
             ended = False
         else:
-            action = int(rng.choice(np.flatnonzero(mask)))
+            action = random_action(item.action_space, mask, rng)
             results = tuple((*copy[:4], copy[4]["action_mask"]) for copy in (first.step(action), second.step(action)))
             ended = bool(results[0][2] or results[0][3])
         if not all(map(np.array_equal, *results)):
@@ -309,14 +346,25 @@ def is_stochastic(item: CatalogueEntry) -> bool:
     return False
 
 
+def random_action(space: ActionSpace | None, mask: np.ndarray, rng: np.random.Generator) -> Any:
+    """Return a random valid action: its number, or amounts (dimensions,) of an action space."""
+    if space is not None:
+        return rng.uniform(space.low, space.high)
+    return int(rng.choice(np.flatnonzero(mask)))
+
+
 REPLAYED_STEPS = 1000
 """The number of random steps with which `is_stochastic` looks for chance."""
 
 
 def fast_form(gym_id: str) -> str | None:
     """Return the name of the catalogue's entry that steps this Gymnasium id faster, or None."""
-    same = (e.name for e in _entries.values() if e.gym_id.split(":")[-1] == gym_id.split(":")[-1] and not e.kwargs)
+    same = (e.name for e in _entries.values() if _same_id(e.gym_id, gym_id) and not e.kwargs)
     return next((name for name in same if _entries[name].finite or _entries[name].batch), None)
+
+
+def _same_id(first: str, second: str) -> bool:
+    return first.split(":")[-1] == second.split(":")[-1]
 
 
 _MODULE_AND_ID = re.compile(r"([^:\s/\\]+):[^:\\]+")
@@ -406,6 +454,10 @@ class Strict(gymnasium.Wrapper, gymnasium.utils.RecordConstructorArgs):
     def action_names(self) -> tuple[str, ...] | None:
         return getattr(self.unwrapped, "action_names", None)
 
+    def check_action(self, action: Any) -> Any:
+        """Return a valid action for the environment, or raise an error."""
+        return check_action(action, self.action_masks(), self.action_names)
+
     def reset(self, *, seed: int | None = None, options: dict[str, Any] | None = None) -> tuple[Any, dict[str, Any]]:
         observation, info = self.env.reset(seed=seed, options=options)
         self._running = True
@@ -414,8 +466,7 @@ class Strict(gymnasium.Wrapper, gymnasium.utils.RecordConstructorArgs):
     def step(self, action: Any) -> tuple[Any, Any, bool, bool, dict[str, Any]]:
         if not self._running:
             raise InvalidInput.expected("a running episode", "a step before its start or after its end; call reset()")
-        action = check_action(action, self.action_masks(), self.action_names)
-        observation, reward, terminated, truncated, info = self.env.step(action)
+        observation, reward, terminated, truncated, info = self.env.step(self.check_action(action))
         truncated = bool(truncated and not terminated)
         self._running = not (terminated or truncated)
         return observation, reward, bool(terminated), truncated, {**info, "action_mask": self.action_masks()}
@@ -435,6 +486,14 @@ class Catalogued(Strict):
     @property
     def action_names(self) -> tuple[str, ...]:
         return self.entry.actions
+
+    def check_action(self, action: Any) -> Any:
+        space = self.entry.action_space
+        if space is None:
+            return super().check_action(action)
+        amounts = as_vector(action, f"the amounts of {', '.join(space.names)}", space.dim)
+        space.check(amounts[None])
+        return amounts.astype(self.env.action_space.dtype)
 
     @property
     def reward_space(self) -> gymnasium.spaces.Box:

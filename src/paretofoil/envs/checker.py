@@ -7,7 +7,7 @@ import numpy as np
 
 from paretofoil.core.errors import InvalidInput
 from paretofoil.envs.batch import BatchEnv, GymnasiumBatch, clone, make_batch
-from paretofoil.envs.catalogue import CatalogueEntry, entry, is_catalogued, make
+from paretofoil.envs.catalogue import CatalogueEntry, entry, is_catalogued, make, random_action
 from paretofoil.envs.episode import Episodes, run_episodes
 
 TOLERANCE = 1e-6
@@ -94,10 +94,6 @@ def _require(condition: Any, item: CatalogueEntry, sentence: str) -> None:
         raise EnvironmentCheckError(f"{item.name}: {sentence}")
 
 
-def _choose(mask: np.ndarray, rng: np.random.Generator) -> int:
-    return int(rng.choice(np.flatnonzero(mask)))
-
-
 def _check_steps(item: CatalogueEntry, env: Any, steps: int, rng: np.random.Generator) -> None:
     """Check the masks, rewards and ends of random episodes; `env` itself checks its observations."""
     low, high = env.reward_space.low - TOLERANCE, env.reward_space.high + TOLERANCE
@@ -109,7 +105,8 @@ def _check_steps(item: CatalogueEntry, env: Any, steps: int, rng: np.random.Gene
         _require(info["action_mask"].any(), item, "expected a valid action in a running episode, got none")
         if step < TRIALS:
             _check_invalid_actions(item, env, observation, info["action_mask"])
-        observation, reward, terminated, truncated, info = env.step(_choose(info["action_mask"], rng))
+        action = random_action(item.action_space, info["action_mask"], rng)
+        observation, reward, terminated, truncated, info = env.step(action)
         length += 1
         inside = (reward >= low).all() and (reward <= high).all()
         _require(inside, item, f"expected rewards inside {env.reward_space}, got {reward}")
@@ -141,7 +138,9 @@ def _check_invalid_actions(item: CatalogueEntry, env: Any, observation: np.ndarr
 def _check_errors(item: CatalogueEntry, env: Any) -> None:
     """Check that an invalid action is an error."""
     _, info = env.reset(seed=0)
-    for wrong in (-1, len(item.actions), *np.flatnonzero(~info["action_mask"])):
+    space = item.action_space
+    some: Any = (-1, len(item.actions), *np.flatnonzero(~info["action_mask"]))
+    for wrong in some if space is None else (space.low - 1.0, space.high + 1.0, np.full(space.dim, np.nan), 0):
         try:
             env.step(wrong)
         except InvalidInput:
@@ -154,7 +153,7 @@ def _random_episodes(batch: BatchEnv, seeds: np.ndarray, seed: int, **options: A
     rng = np.random.default_rng(seed)
 
     def act(step: int, rows: np.ndarray, states: np.ndarray, commands: np.ndarray, masks: np.ndarray) -> np.ndarray:
-        return np.array([_choose(mask, rng) for mask in masks])
+        return np.array([random_action(batch.action_space, mask, rng) for mask in masks])
 
     return run_episodes(batch, act, np.zeros((len(seeds), batch.num_objectives)), seeds, **options)
 

@@ -6,15 +6,18 @@ from typing import Any
 
 import numpy as np
 
+from paretofoil.core.amounts import Actor, query_amounts
+from paretofoil.core.answer import DELIVERED
 from paretofoil.core.policy import Policy, greedy_actions, query
 from paretofoil.envs.batch import BatchEnv, Observed
 
 DECIMALS = 9
 """Returns are rounded to this many decimals, so that equal returns with different orders of summation are equal."""
 Act = Callable[[int, np.ndarray, np.ndarray, np.ndarray, np.ndarray], np.ndarray]
-"""(step, rows (n,), observations (n, S), commands (n, c), masks (n, A)) -> actions (n,)."""
+"""(step, rows (n,), observations (n, S), commands (n, c), masks (n, A)) -> actions (n,), or (n, dimensions)."""
 EXACT = 1e-6
-"""A return reaches its command if it differs by at most this in every objective."""
+"""A return reaches its command if it differs by at most this in every objective. With continuous actions, a share
+DELIVERED of the range of commands is allowed."""
 _EVALUATION_SEEDS = 1_000_000
 """The first seed of an evaluation; the repeated rollouts of training use smaller ones."""
 
@@ -26,7 +29,7 @@ class Episodes:
     observations: np.ndarray  # (N, T, S) float32
     masks: np.ndarray  # (N, T, A) bool
     commands: np.ndarray  # (N, T, c): the remaining command before each step
-    actions: np.ndarray  # (N, T) int
+    actions: np.ndarray  # (N, T) int, or (N, T, dimensions) for continuous actions
     rewards: np.ndarray  # (N, T, d)
     lengths: np.ndarray  # (N,) int
     terminated: np.ndarray  # (N,) bool: False if the step limit ended the episode
@@ -81,8 +84,10 @@ def run_episodes(
             for row in rows:
                 snapshots[row].append(env.snapshot(int(row)))
         chosen = act(len(steps), rows, observations[rows], commands[rows], masks[rows])
+        if env.bounds is not None:
+            chosen = np.clip(chosen, *env.bounds(observations[rows]))
         step = env.step(rows, chosen)
-        actions, rewards = np.zeros(num, dtype=np.int64), np.zeros((num, objectives))
+        actions, rewards = np.zeros((num, *chosen.shape[1:]), dtype=chosen.dtype), np.zeros((num, objectives))
         actions[rows], rewards[rows] = chosen, step.rewards
         steps.append((observations.copy(), masks.copy(), commands.copy(), actions, rewards))
         observations[rows], masks[rows] = step.observations, step.masks
@@ -102,12 +107,14 @@ def run_episodes(
     return Episodes(**columns, **ends, snapshots=kept)
 
 
-def greedy(policy: Policy) -> Act:
-    """Return a function that chooses the most probable valid action, and the first of several equal ones."""
+def greedy(policy: Policy | Actor) -> Act:
+    """Return a function that chooses the most probable valid action, the first of equals, or an actor's amounts."""
 
     def act(
         step: int, rows: np.ndarray, observations: np.ndarray, commands: np.ndarray, masks: np.ndarray
     ) -> np.ndarray:
+        if isinstance(policy, Actor):
+            return policy.actions.clip(query_amounts(policy, observations, commands))
         return greedy_actions(query(policy, observations, commands), masks)
 
     return act
@@ -123,13 +130,18 @@ class Evaluation:
     truncated: np.ndarray  # (F,) the share of rollouts that the step limit ended
     steps: int = 0  # of all rollouts
 
-    def reached(self, command_error: np.ndarray | float = 0.0) -> np.ndarray:
+    def reached(self, command_error: np.ndarray | float = 0.0, tolerance: np.ndarray | float = EXACT) -> np.ndarray:
         """Return (F,) bool: whether the achieved return is the command, within three standard errors of both."""
         gap = np.abs(self.achieved - self.commands[:, : self.achieved.shape[1]])
-        return (gap <= EXACT + 3.0 * np.hypot(self.error, command_error)).all(axis=1)
+        return (gap <= tolerance + 3.0 * np.hypot(self.error, command_error)).all(axis=1)
 
 
-def evaluate(env: BatchEnv, policy: Policy, commands: np.ndarray, rollouts: int = 200) -> Evaluation:
+def tolerance_of(env: BatchEnv, low: np.ndarray, high: np.ndarray) -> np.ndarray | float:
+    """Return by how much a return may miss its command, for a range of commands (c,)."""
+    return EXACT if env.action_space is None else DELIVERED * (high - low)[: env.num_objectives]
+
+
+def evaluate(env: BatchEnv, policy: Policy | Actor, commands: np.ndarray, rollouts: int = 200) -> Evaluation:
     """Roll out the greedy policy under each command (F, c): once, or `rollouts` times in a stochastic environment."""
     repeats = rollouts if env.stochastic else 1
     seeds = np.tile(np.arange(repeats), len(commands)) + _EVALUATION_SEEDS

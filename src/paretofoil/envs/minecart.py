@@ -10,8 +10,10 @@ from typing import Any, TypedDict
 
 import numpy as np
 
+from paretofoil.core.amounts import ActionSpace
 from paretofoil.core.errors import InvalidInput
 from paretofoil.envs.batch import Observed, Stepped, check_seeds, check_step, uniforms
+from paretofoil.envs.catalogue import Bounds
 
 MINE, LEFT, RIGHT, ACCELERATE, BRAKE = range(5)
 """The actions; the sixth does nothing."""
@@ -129,6 +131,8 @@ class BatchMinecart:
     """
 
     observation_size, num_actions, num_objectives = 7, len(FUEL), 3
+    action_space: ActionSpace | None = None
+    bounds: Bounds | None = None
 
     def __init__(self, stochastic: bool, max_steps: int = 1000) -> None:
         if max_steps < 1:

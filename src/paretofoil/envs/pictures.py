@@ -13,6 +13,7 @@ from paretofoil.envs.batch import GymnasiumSnapshot, clone, make_batch, set_attr
 from paretofoil.envs.catalogue import CatalogueEntry, entry, make_raw
 from paretofoil.envs.gridworld import Cell, Layout
 from paretofoil.envs.minecart import BASE_RADIUS, CAPACITY, MINE_RADIUS, MINES, YIELDS
+from paretofoil.envs.water_reservoir import FLOODING
 
 Colour = tuple[int, int, int]
 Point = tuple[float, float]
@@ -493,6 +494,45 @@ def _minecart_legend(canvas: Canvas, content: Sequence[float], side: int) -> Non
         start += width
 
 
+RESERVOIR, DAM, BUOY = (520, 420), 60, 0.2
+"""The size of the picture, the width of the dam, and where a buoy swims, as a share of the width."""
+
+
+def _water_height(level: float) -> float:
+    """Return the height of the water above the bottom, in pixels."""
+    return 340 * min(level, RESERVOIR_FULL) / RESERVOIR_FULL
+
+
+RESERVOIR_FULL = 150.0
+"""The level at the upper edge of the picture."""
+
+
+def draw_reservoir(reservoir: Mapping[str, Any]) -> np.ndarray:
+    """Draw the water behind the dam, and the level above which the shore floods."""
+    (width, height), level = RESERVOIR, float(reservoir["level"])
+    canvas, ground, water = Canvas(width, height, PAPER), height - 50, mix(AGENT, FLOOR, 0.25)
+    left, right = 30, width - 150
+    top, flood = ground - _water_height(level), ground - _water_height(FLOODING)
+    canvas.box(left, top, right - left, ground - top, water)
+    if level > FLOODING:
+        canvas.box(left, top, right - left, flood - top, mix(RED, water, 0.55))
+    for x, y in ((right, ground), (left - 12, ground)):
+        canvas.box(x, ground - 350, DAM if x == right else 12, y - ground + 350, WALL, radius=3)
+    canvas.box(0, ground, width, 50, mix(LINE, FLOOR, 0.2))
+    canvas.line((left, flood), (right, flood), RED, 2)
+    canvas.text(left + 8, flood + 10, f"floods above {FLOODING:.0f}", 13, FLOOR, anchor="lm")
+    canvas.text((left + right) / 2, top - 24, f"level {level:.0f}", 20)
+    canvas.disc(BUOY * width, top, 9, YELLOW)
+    canvas.box(right + DAM, ground - 14, width - right - DAM, 14, water)
+    canvas.text(right + DAM + 45, ground - 28, "demand 50", 13)
+    return canvas.pixels()
+
+
+def _place_in_reservoir(reservoir: Mapping[str, Any]) -> Point:
+    height = RESERVOIR[1]
+    return BUOY, (height - 50 - _water_height(float(reservoir["level"]))) / height
+
+
 def _in_cell(rows: int, columns: int, cell: Cell, side: int = CELL, down: float = 0.5) -> Point:
     """Return the place of a point in a cell of a `Grid`."""
     x, y = MARGIN + (cell[1] + 0.5) * side, MARGIN + (cell[0] + down) * side
@@ -527,5 +567,6 @@ _PLACES: dict[str, Callable[..., Point]] = {
     "pictures:draw_sea": _place_in_sea,
     "pictures:draw_tree": _place_in_tree,
     "pictures:draw_minecart": _place_on_field,
+    "pictures:draw_reservoir": _place_in_reservoir,
 }
 """Where the agent is on the picture that each function draws."""

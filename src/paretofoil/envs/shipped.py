@@ -1,4 +1,4 @@
-"""The environments of the paper: the three grid worlds, and five environments of MO-Gymnasium.
+"""The environments of the paper (three grid worlds and five environments of MO-Gymnasium), and a water reservoir.
 
 Nothing here imports MO-Gymnasium or pygame: the ids name the module that Gymnasium imports.
 """
@@ -13,6 +13,7 @@ import numpy as np
 from paretofoil.core.command import Objective
 from paretofoil.envs.catalogue import CatalogueEntry, OneHot
 from paretofoil.envs.gridworld import MOVES, BranchPath, Cell, CollectTwo, GridWorld, RewardLine, neighbours
+from paretofoil.envs.water_reservoir import RELEASE, START
 
 MOVE_PHRASES = tuple(f"gone {move}" for move in MOVES)
 _ROCK = -10
@@ -151,6 +152,34 @@ def _minecart(name: str, stochastic: bool) -> CatalogueEntry:
     )
 
 
+def _water_reservoir(name: str, stochastic: bool) -> CatalogueEntry:
+    steps = 12  # of MO-Gymnasium's 100; later ones hardly differ
+    return CatalogueEntry(
+        name=name,
+        gym_id="mo_gymnasium:water-reservoir-v0",
+        kwargs={"time_limit": steps, "initial_state": [START]},
+        objectives=(
+            Objective("flooding", "m", cost=True, natural_low=None if stochastic else -90.0 * steps, natural_high=0.0),
+            Objective("deficit", "m³", cost=True, natural_low=-50.0 * steps, natural_high=0.0),
+        ),
+        actions=tuple(RELEASE.names),
+        phrases=tuple(RELEASE.phrases),
+        action_space=RELEASE,
+        bounds=partial(_later, "water_reservoir:bounds"),
+        max_steps=steps,
+        stochastic=stochastic,
+        observation_size=1,
+        encode=_as_float32,
+        reference=(-1100.0, -600.0),
+        share_generator=None if stochastic else partial(_later, "water_reservoir:without_chance"),
+        batch=partial(_later, "water_reservoir:BatchReservoir", stochastic),
+        locate=partial(_later, "water_reservoir:locate_reservoir"),
+        draw=partial(_later, "pictures:draw_reservoir"),
+        description="Release water from a reservoir: flooding upstream against a deficit in supply"
+        + (", with random inflow." if stochastic else "."),
+    )
+
+
 _BRANCHES = "Two narrow branches of collectibles A and B, and too few steps to take them all."
 _TWO_OF_FOUR = "Collect two of four objectives: the first pays 1.0, the second 0.8."
 _TERMINAL_ROW = "Walk up to the terminal row, where A is paid on the left and B on the right."
@@ -214,4 +243,6 @@ SHIPPED = (
     _fruit_tree("fruit-tree-6", 6, (9.591646, 8.229653, 9.1749, 9.066862, 8.459588, 8.959176)),
     _minecart("minecart", stochastic=False),
     _minecart("minecart-stochastic", stochastic=True),
+    _water_reservoir("water-reservoir", stochastic=False),
+    _water_reservoir("water-reservoir-stochastic", stochastic=True),
 )

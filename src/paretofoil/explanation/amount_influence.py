@@ -7,7 +7,7 @@ from typing import Any
 
 import numpy as np
 
-from paretofoil.core.amounts import Actor, FoilPolicy, Limit, query_amounts
+from paretofoil.core.amounts import ActionSpace, Actor, FoilPolicy, Limit, query_amounts
 from paretofoil.core.decision import Decision
 from paretofoil.core.influence import AmountInfluence, AmountRange
 from paretofoil.core.options import now
@@ -40,10 +40,19 @@ class _Extreme:
 
 
 def influence_on_amounts(
-    actor: Actor, decision: Decision, region: Question, samples: int, seconds: float, seed: int
+    actor: Actor,
+    actions: ActionSpace,
+    decision: Decision,
+    region: Question,
+    samples: int,
+    seconds: float,
+    seed: int,
 ) -> AmountInfluence:
-    """Return the range of each amount in the search region of a question, which has its own time for each end."""
-    began, actions = now(), actor.actions
+    """Return the range of each amount in the search region of a question, which has its own time for each end.
+
+    `actions` are those that are possible at the decision.
+    """
+    began = now()
     [chosen] = actions.clip(query_amounts(actor, decision.state[None], decision.command[None]))
     ranges, extremes = [], []
     sides = zip(actions.names, actions.units, actions.low.tolist(), actions.high.tolist(), strict=True)

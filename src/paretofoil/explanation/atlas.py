@@ -194,6 +194,7 @@ def check_effort(undecided: float, samples: int) -> None:
 
 def has_proven_atlas(agent: Agent) -> bool:
     """Return whether the outcomes of an agent's commands are proven as a map; raise an error if they have none."""
+    agent.require_discrete()  # with continuous ones, hardly two commands have the same outcome
     require_deterministic(agent)
     return agent.space.dim == 2 and is_provable(agent)
 

@@ -14,6 +14,7 @@ from typing import NamedTuple
 import numpy as np
 
 from paretofoil.agents.agent import Agent, as_command
+from paretofoil.core.amounts import FoilPolicy
 from paretofoil.core.answer import DELIVERED, Attainable, Consequence
 from paretofoil.core.decision import Decision
 from paretofoil.core.errors import InvalidInput
@@ -49,8 +50,8 @@ class IssuedCommand(NamedTuple):
     """A command and the outcome of its rollouts."""
 
     command: np.ndarray
-    action: int
-    """The first action under the command."""
+    action: int | np.ndarray
+    """The first action under the command, or its amounts."""
     consequence: Consequence
     stopped: bool
     """Whether some rollout was stopped early; the consequence is then incomplete."""
@@ -133,7 +134,7 @@ def _summarize(
     return [
         IssuedCommand(
             commands[i],
-            int(actions[i]),
+            actions[i] if actions.ndim > 1 else int(actions[i]),
             Consequence(means[i], errors[i], float(steps[i]), float(finished[i]), repeats, met[i] if met else None),
             bool(stopped[i]),
         )
@@ -241,10 +242,12 @@ class _AttainableSearch:
         low, high = np.maximum(question.low, quoted - reach), np.minimum(question.high, quoted + reach)
         around = generator.uniform(low, high, (effort.around, space.dim))
         anywhere = generator.uniform(question.low, question.high, (effort.anywhere, space.dim))
-        decimals = 2 - np.floor(np.log10(space.scale)).astype(int)
-        short = np.concatenate([beyond, around, anywhere])
-        short = np.stack([np.round(column, int(n)) for column, n in zip(short.T, decimals, strict=True)], axis=1)
-        return self._inside(np.concatenate([front, short]))
+        return self._inside(np.concatenate([front, self._short(np.concatenate([beyond, around, anywhere]))]))
+
+    def _short(self, commands: np.ndarray) -> np.ndarray:
+        """Return commands (N, d), rounded to short numbers."""
+        decimals = 2 - np.floor(np.log10(self.question.space.scale)).astype(int)
+        return np.stack([np.round(column, int(n)) for column, n in zip(commands.T, decimals, strict=True)], axis=1)
 
     def _achieved(self) -> np.ndarray:
         """Return the commands (F, d) that ask for the returns achieved by the agent under its front commands."""
@@ -259,7 +262,7 @@ class _AttainableSearch:
         complete = [one.consequence for one in issued if not one.stopped]
         commands = np.reshape([np.append(one.achieved, one.steps)[:dim] for one in complete], (-1, dim))
         commands[:, :objectives] -= self.decision.collected[:objectives]
-        return self._inside(commands)
+        return self._inside(commands if self.agent.actor is None else self._short(commands))
 
     def _inside(self, commands: np.ndarray) -> np.ndarray:
         """Return the commands clipped to the search region, without rounding errors."""
@@ -278,7 +281,13 @@ class _AttainableSearch:
         new = new[(margins >= question.kappa) & (margins > 0)][: effort.commands]
         stop = None if self.agent.environment.stochastic else self._overrun  # one rollout says little about the mean
         issued = issue(self.agent, self.decision, new, repeats=effort.repeats, stop=stop)
-        return [one for one in issued if one.action == question.foil]
+        return [one for one in issued if self.takes_foil(one)]
+
+    def takes_foil(self, one: IssuedCommand) -> bool:
+        """Return whether the first action of a rollout is the foil."""
+        if isinstance(self.question.policy, FoilPolicy):
+            return self.question.policy.is_kept(np.asarray(one.action))
+        return one.action == self.question.foil
 
     def _overrun(self, remaining: np.ndarray) -> np.ndarray:
         """Return which of the remaining commands (n, d) can no longer be fulfilled."""
@@ -365,6 +374,6 @@ class _AttainableSearch:
             return None
         for seed, repeats in enumerate(_effort(self.agent).confirming, 1):
             [again] = issue(self.agent, self.decision, command[None], repeats=repeats, seed=seed)
-            if again.action != self.question.foil or not self.delivers(again):
+            if not self.takes_foil(again) or not self.delivers(again):
                 return None
         return again.consequence

@@ -139,7 +139,7 @@ class Leads:
 
     def choices(self, state: np.ndarray, commands: np.ndarray) -> np.ndarray:
         """Return the action (N,) that the policy chooses in states (N,) under remaining commands (N, d)."""
-        scores = query(self.agent.policy, self.observations[state], commands)
+        scores = query(self.agent.discrete_policy, self.observations[state], commands)
         return greedy_actions(scores, self.masks[state])
 
     def _include(self, state: np.ndarray, least: np.ndarray, most: np.ndarray) -> None:

@@ -10,6 +10,7 @@ import numpy as np
 from numpy.typing import ArrayLike
 
 from paretofoil.agents.agent import Agent, as_command, decision_in, rollout, rollouts
+from paretofoil.core.amounts import direction_names
 from paretofoil.core.answer import Answer, Live, Rollouts, Start
 from paretofoil.core.command import CommandSpace
 from paretofoil.core.decision import Decision, Episode
@@ -31,6 +32,7 @@ from paretofoil.explanation.questions import (
     Subject,
     action_words,
     all_foils,
+    foils_of,
     make_decision,
     make_questions,
 )
@@ -191,12 +193,11 @@ def explain_episode(
     """
     if not isinstance(episode, Episode):
         episode = rollout(agent, episode, seed=seed)  # type: ignore[arg-type]
-    decisions = [d for d in steps_of(episode, steps) for _ in d.others]
-    questions = [
-        question
-        for decision in steps_of(episode, steps)
-        for question in make_questions(agent, decision, decision.others, options)
-    ]
+    decisions, questions = [], list[Question]()
+    for decision in steps_of(episode, steps):
+        foils = foils_of(agent, decision)
+        questions += make_questions(agent, decision, foils, options) if foils else []
+        decisions += [decision] * len(foils)
     method, limits = choose_search(search, agent.policy, seed), choose_limits(search, limits)
     at_once = min(method.questions_at_once, PROOFS_AT_ONCE) if method.proves else method.questions_at_once
     answers: list[Answer] = []
@@ -211,10 +212,11 @@ def explain_episode(
     return FlipMap(
         agent=agent.name,
         objectives=agent.space.command_objectives,
-        actions=agent.actions,
+        actions=agent.actions if agent.actor is None else direction_names(agent.actions),
         command=episode.command,
         achieved=episode.achieved,
-        taken=tuple(d.action for d in episode),
+        taken=tuple(d.action for d in episode) if agent.actor is None else (),
+        amounts=tuple(tuple(d.amounts.tolist()) for d in episode if d.amounts is not None),
         steps=tuple(d.step for d in decisions),
         answers=tuple(answers),
     )

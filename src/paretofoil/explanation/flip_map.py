@@ -1,6 +1,6 @@
 """Flip maps: the change of the command for every foil at every step of an episode."""
 
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from typing import Any, ClassVar
 
@@ -13,6 +13,11 @@ from paretofoil.core.errors import InvalidInput
 from paretofoil.core.json import brief
 
 
+def format_amounts(amounts: Sequence[float]) -> str:
+    """Return amounts as a short text."""
+    return ", ".join(f"{amount:.3g}" for amount in amounts)
+
+
 @dataclass(frozen=True, eq=False, repr=False)
 class FlipMap(EpisodeReport):
     """One answer for each step and foil of an episode."""
@@ -21,16 +26,23 @@ class FlipMap(EpisodeReport):
     EARLIER: ClassVar = {"paretofoil/flip-map/2": {"times": "steps"}}
 
     taken: tuple[int, ...]
-    """The action of each step of the episode."""
+    """The action of each step of the episode; empty if actions are continuous, whose foils are their directions."""
     steps: tuple[int, ...]
     """The step of each answer."""
     answers: tuple[Answer, ...]
+    amounts: tuple[tuple[float, ...], ...] = ()
+    """The amounts of each step of the episode; empty if actions are discrete."""
+
+    @property
+    def num_steps(self) -> int:
+        """The number of steps of the episode."""
+        return len(self.taken) or len(self.amounts)
 
     def distances(self) -> np.ndarray:
         """Return the distances (num_steps, num_actions): infinite if none was found, NaN if there is no question."""
-        distances = np.full((len(self.taken), len(self.actions)), np.nan)
+        distances = np.full((self.num_steps, len(self.actions)), np.nan)
         for step, answer in zip(self.steps, self.answers, strict=True):
-            distances[step, answer.question.foil] = np.inf if answer.quoted is None else answer.quoted.distance
+            distances[step, answer.question.column] = np.inf if answer.quoted is None else answer.quoted.distance
         return distances
 
     def easiest(self, count: int = 3) -> list[tuple[int, Answer]]:
@@ -54,14 +66,14 @@ class FlipMap(EpisodeReport):
 
     def __repr__(self) -> str:
         found = sum(a.found for a in self.answers)
-        return f"<FlipMap of {self.agent}: {len(self.taken)} steps, {len(self.answers)} foils, {found} reachable>"
+        return f"<FlipMap of {self.agent}: {self.num_steps} steps, {len(self.answers)} foils, {found} reachable>"
 
     def to_frame(self) -> Any:
         """Return a pandas DataFrame with one row for each step and foil; pandas must be installed."""
         return as_frame(
             {
                 "step": step,
-                "chosen": self.actions[a.question.chosen],
+                "chosen": self.chosen_at(step),
                 "foil": a.question.foil_name,
                 "status": a.status.value,
                 "distance": None if a.quoted is None else a.quoted.distance,
@@ -74,6 +86,10 @@ class FlipMap(EpisodeReport):
             for step, a in zip(self.steps, self.answers, strict=True)
         )
 
+    def chosen_at(self, step: int) -> str:
+        """Return the chosen action of a step by its name, or the chosen amounts."""
+        return self.actions[self.taken[step]] if self.taken else format_amounts(self.amounts[step])
+
     def _numbers(self, command: np.ndarray | None) -> dict[str, float | None]:
         numbers = [None] * len(self.objectives) if command is None else command.tolist()
         return {f"ask for {o.name}": number for o, number in zip(self.objectives, numbers, strict=True)}
@@ -81,14 +97,15 @@ class FlipMap(EpisodeReport):
     def check(self) -> None:
         """Check that each answer has a step of the episode, and each action a name."""
         super().check()
-        num_actions, num_steps = len(self.actions), len(self.taken)
+        num_actions, num_steps = len(self.actions), self.num_steps
         if len(self.steps) != len(self.answers):
             raise InvalidInput.expected(f"{len(self.answers)} steps, one for each answer", len(self.steps))
         if not all(0 <= step < num_steps for step in self.steps):
             raise InvalidInput.expected(f"steps from 0 to {num_steps - 1}", brief(list(self.steps)))
         for answer in self.answers:
             names = [[o.name for o in objectives] for objectives in (self.objectives, answer.question.objectives)]
-            if names[0] != names[1] or answer.question.actions != self.actions:
+            same_actions = bool(self.amounts) or answer.question.actions == self.actions
+            if names[0] != names[1] or not same_actions or answer.question.column not in range(num_actions):
                 raise InvalidInput.expected("answers with the objectives and actions of the map", repr(answer))
         if not all(0 <= action < num_actions for action in self.taken):
             raise InvalidInput.expected(f"actions from 0 to {num_actions - 1}", brief(list(self.taken)))

@@ -4,13 +4,12 @@ import itertools
 import math
 from collections.abc import Callable, Sequence
 from dataclasses import asdict, dataclass, fields, replace
-from functools import partial
 from typing import Any, overload
 
 import numpy as np
 
 from paretofoil.agents.agent import Agent, rollout
-from paretofoil.core.amounts import ActionSpace, Actor, as_actor, query_amounts
+from paretofoil.core.amounts import ActionSpace, Actor, as_actor
 from paretofoil.core.command import CommandSpace
 from paretofoil.core.decision import Decision, Episode
 from paretofoil.core.errors import InvalidInput, as_seed, as_whole
@@ -26,12 +25,12 @@ from paretofoil.core.influence import (
     Switch,
 )
 from paretofoil.core.options import Box, Limits, Options, Stop, as_seconds, now
-from paretofoil.core.policy import CallablePolicy, WhiteBoxPolicy, as_policy, greedy_action, is_white_box, tells_values
+from paretofoil.core.policy import WhiteBoxPolicy, as_policy, greedy_action, is_white_box, tells_values
 from paretofoil.core.question import CHUNK, Question, QuestionBatch
 from paretofoil.explanation.amount_influence import influence_on_amounts
 from paretofoil.explanation.ask import action_names, ask
 from paretofoil.explanation.explain import steps_of
-from paretofoil.explanation.questions import Subject, make_decision, make_questions, restrict
+from paretofoil.explanation.questions import Subject, make_decision, make_region, restrict
 from paretofoil.explanation.verify import clearance
 from paretofoil.proof.shares import Leaves, ShareEffort, prove_shares
 from paretofoil.search.boundary import Boundary
@@ -129,15 +128,14 @@ def influence(  # type: ignore[misc]  # the signatures above leave out the optio
     """
     effort = InfluenceEffort(seconds, undecided, samples, seed)
     agent = subject if isinstance(subject, Agent) else None
-    actor = None if agent else as_actor(subject, actions if isinstance(actions, ActionSpace) else None)
+    actor = agent.actor if agent else as_actor(subject, actions if isinstance(actions, ActionSpace) else None)
     if actor is not None:
         decision = make_decision(subject, decision, state, command, collected)
-        return _influence_on_amounts(actor, decision, effort, box, space)
+        return _influence_on_amounts(actor, agent, decision, effort, box, space)
     assert not isinstance(actions, ActionSpace)
     subject = agent or as_policy(subject)
     decision = make_decision(subject, decision, state, command, collected, valid_actions)
-    first = decision.valid_actions[0] if decision.valid_actions else 0
-    [question] = make_questions(subject, decision, [first], Options(kappa=0.0, box=box), space=space)
+    question = make_region(subject, decision, Options(kappa=0.0, box=box), space)
     return _Computation(question, effort).run(
         agent=agent.name if agent else "",
         step=decision.step,
@@ -147,12 +145,13 @@ def influence(  # type: ignore[misc]  # the signatures above leave out the optio
 
 
 def _influence_on_amounts(
-    actor: Actor, decision: Decision, effort: InfluenceEffort, box: Box, space: CommandSpace | None
+    actor: Actor, agent: Agent | None, decision: Decision, effort: InfluenceEffort, box: Box, space: CommandSpace | None
 ) -> AmountInfluence:
-    space = space or getattr(actor, "space", None)
-    scores = CallablePolicy(partial(query_amounts, actor))  # only the search region of this question is used
-    [region] = make_questions(scores, decision, [0], Options(kappa=0.0, box=box), space=space)
-    return influence_on_amounts(actor, decision, region, effort.samples, effort.seconds, effort.seed)
+    region = make_region(agent or actor, decision, Options(kappa=0.0, box=box), space)
+    possible = agent.amounts_at(decision.state) if agent else actor.actions
+    if possible is None:
+        raise InvalidInput.expected("a state with several possible actions", f"only {decision.amounts}")
+    return influence_on_amounts(actor, possible, decision, region, effort.samples, effort.seconds, effort.seed)
 
 
 def influence_episode(
@@ -178,6 +177,9 @@ def influence_episode(
         progress: Called with the number of steps that are done, and of all.
     """
     effort = InfluenceEffort(seconds, undecided, samples, seed)  # checked before anything is rolled out
+    if agent.actor is not None:
+        expected = "an agent with discrete actions; use pf.influence at each step for continuous ones"
+        raise InvalidInput.expected(expected, f"{agent.name} with {agent.actor.actions!r}")
     if not isinstance(episode, Episode):
         episode = rollout(agent, episode, seed=seed)
     decisions, influences = steps_of(episode, steps), []

@@ -109,11 +109,11 @@ def never(
         seed: seed of the random commands that are tried first.
         progress: called with the number of states that are done, and of all.
     """
-    began, number = now(), find_action(action, agent.actions)
+    began, policy = now(), agent.discrete_policy
+    number = find_action(action, agent.actions)
     seconds, seed = as_seconds(seconds), as_seed(seed)  # checked before anything is rolled out
     if as_whole(max_boxes, "max_boxes to be a whole number") < 1:
         raise InvalidInput.expected("max_boxes of at least 1", max_boxes)
-    policy = agent.policy
     if not isinstance(policy, WhiteBoxValues):
         require_white_box(policy, " or fold_values(state); for a table of values, use `explain` at each state")
     if width > 0 and not isinstance(policy, JointWhiteBoxPolicy):
@@ -232,7 +232,7 @@ class _Prover:
 
     def _scores(self, decision: Decision, states: np.ndarray, commands: np.ndarray) -> np.ndarray:
         """Return the scores of the valid actions: (N, A)."""
-        return query(self.agent.policy, states.astype(np.float32), commands)[:, list(decision.valid_actions)]
+        return query(self.agent.discrete_policy, states.astype(np.float32), commands)[:, list(decision.valid_actions)]
 
     def _slack(self, decision: Decision, setting: _Setting) -> float:
         """Return the allowed difference between margins of the deployed policy and those of the proof."""
@@ -247,7 +247,7 @@ class _Prover:
     def _question(self, decision: Decision) -> Question:
         """Return the question: which command makes the action win in this state, by any margin?"""
         middle = self.space.project((self.low + self.high)[None] / 2, self.low, self.high)[0]
-        valid, policy = decision.valid_actions, self.agent.policy
+        valid, policy = decision.valid_actions, self.agent.discrete_policy
         return Question(policy, decision.state, middle, self.action, valid, self.space, kappa=0.0)
 
     def _single_state(self, decision: Decision) -> _Setting:

@@ -25,7 +25,7 @@ from paretofoil.explanation.outcome_search import (
     OutcomeSearchResult,
     Proof,
 )
-from paretofoil.explanation.questions import make_questions
+from paretofoil.explanation.questions import make_region
 from paretofoil.explanation.verify import counterfactual, round_command
 from paretofoil.search.registry import AUTO
 
@@ -142,7 +142,7 @@ class _Reader:
         required, rest = not clause.startswith("never "), rest.strip()
         if word == "ends" and not rest:
             self.events.append(Event(required))
-        elif word == "takes" and rest in self.agent.actions:
+        elif word == "takes" and self.agent.actor is None and rest in self.agent.actions:
             self.events.append(Event(required, action=self.agent.actions.index(rest)))
         elif word == "visits" and rest:
             self.events.append(Event(required, visits=self._place(rest)))
@@ -204,13 +204,15 @@ class _Reader:
 
     def _unreadable(self, clause: str) -> InvalidInput:
         """Return the error for a clause, with the nearest right one."""
-        actions = [f"{verb} {action}" for verb in ("takes", "never takes") for action in self.agent.actions]
+        named = self.agent.actions if self.agent.actor is None else ()
+        actions = [f"{verb} {action}" for verb in ("takes", "never takes") for action in named]
         compared = re.search(rf"([<>=]+)\s*({_NUMBER})", clause)
         sign, number = compared.groups() if compared else (">=", "1")
         sign = {">": ">=", "<": "<=", "==": "="}.get(sign, sign)
         limits = [f"{name} {sign} {number}" for name in (*self.names, "steps")]
         clauses = [*limits, *actions, "ends", "never ends", "visits (0, 0)", "dominates"]
-        examples = f"{self.names[0]} >= 1, steps <= 10, ends, takes {self.agent.actions[0]}, visits (0, 0)"
+        takes = "".join(f"takes {action}, " for action in named[:1])
+        examples = f"{self.names[0]} >= 1, steps <= 10, ends, {takes}visits (0, 0)"
         return InvalidInput.expected(f"clauses such as {examples}", did_you_mean(clause, clauses))
 
 
@@ -225,7 +227,7 @@ def _search_for(agent: Agent, decision: Decision, outcome: Outcome, options: Opt
     conditions = read_outcome(outcome, agent)
     if decision.snapshot is None:
         raise InvalidInput.expected("a decision of a rollout, which has the state of the environment", repr(decision))
-    [question] = make_questions(agent, decision, [decision.action], replace(options, kappa=0.0))
+    question = make_region(agent, decision, replace(options, kappa=0.0))
     return OutcomeSearch(agent, decision, question, conditions, *effort)
 
 

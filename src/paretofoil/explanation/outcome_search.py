@@ -100,7 +100,7 @@ class Event:
         """Return in which episodes it happens: (N,)."""
         if self.visits is None and self.action is None:
             return episodes.terminated
-        num, longest = episodes.actions.shape
+        num, longest = episodes.actions.shape[:2]
         happens = episodes.actions == self.action
         if self.visits is not None:
             happens = self.visits_any(episodes.observations.reshape(num * longest, -1)).reshape(num, longest)
@@ -316,10 +316,12 @@ class OutcomeSearch:
         return np.concatenate(shares)
 
     def least_margin(self, command: np.ndarray) -> float:
-        """Return the least margin by which the actions of the episodes under a command (d,) win."""
+        """Return the least margin by which the actions of the episodes under a command (d,) win; 0 for amounts."""
+        if self.agent.actor is not None:
+            return 0.0
         episodes = self._run(command[None], _CONFIRMING, seed=1)
         real = np.arange(episodes.actions.shape[1]) < episodes.lengths[:, None]
-        scores = query(self.agent.policy, episodes.observations[real], episodes.commands[real])
+        scores = query(self.agent.discrete_policy, episodes.observations[real], episodes.commands[real])
         best_two = np.sort(np.where(episodes.masks[real], scores, IMPOSSIBLE), axis=1)[:, -2:]
         return float(np.ptp(best_two, axis=1).min())
 

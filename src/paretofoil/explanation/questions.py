@@ -11,8 +11,10 @@ from paretofoil.core.amounts import (
     ActionSpace,
     Actor,
     AmountFoil,
+    AmountScores,
     FoilPolicy,
     as_actor,
+    direction_names,
     directions_of,
     make_limits,
     query_amounts,
@@ -49,14 +51,15 @@ def make_questions(
     Args:
         subject: An agent or a policy.
         decision: The decision.
-        foils: Actions that were not chosen, by name or number; or limits of the amounts of continuous actions.
+        foils: Actions that were not chosen, by name or number; or limits of the amounts of continuous actions, or
+            numbers of their directions (see `foils_of`).
         options: Of these, `box`, `kappa`, `probability`, `norm`, `keep` and `ranges` are used.
         space: Command space; by default that of the agent or policy.
         front: Front of full returns, or of preferences; by default that of the agent.
         actions: Names of the actions, or the space of continuous ones; by default those of the agent or policy.
     """
     agent = subject if isinstance(subject, Agent) else None
-    actor = None if agent else as_actor(subject, actions)
+    actor = agent.actor if agent else as_actor(subject, actions)
     policy: Any = agent.policy if agent else actor or as_policy(subject)
     space = space or getattr(agent or policy, "space", None)
     if not isinstance(space, CommandSpace):
@@ -81,7 +84,10 @@ def make_questions(
         if options.probability is not None:
             raise InvalidInput.expected("discrete actions, for a probability of the foil", repr(actor.actions))
         values["kappa"] = options.kappa or 0.0
-        parts = [_amount_question(actor, decision, foil, values["kappa"]) for foil in foils]
+        possible = _amounts_of(subject, actor, decision)
+        if possible is None:
+            raise InvalidInput.expected("a state with several possible actions", f"only {decision.amounts}")
+        parts = [_amount_question(actor, possible, decision, foil, values["kappa"]) for foil in foils]
     else:
         values["kappa"] = default_kappa(policy, decision) if options.kappa is None else options.kappa
         if options.probability is not None:
@@ -108,12 +114,41 @@ def features_of(subject: Any) -> Features | None:
     return features if isinstance(features, Features) else None
 
 
-def _amount_question(actor: Actor, decision: Decision, foil: Any, kappa: float) -> dict[str, Any]:
+def make_region(subject: Subject, decision: Decision, options: Options, space: CommandSpace | None = None) -> Question:
+    """Return a question of which only the search region matters; its scores are those of the policy, or amounts."""
+    agent = subject if isinstance(subject, Agent) else None
+    actor = agent.actor if agent else as_actor(subject)
+    if actor is None:
+        action = decision.action if decision.action >= 0 else (*decision.valid_actions, 0)[0]
+        [question] = make_questions(subject, decision, [action], options, space=space)
+        return question
+    space, front = space or getattr(agent or actor, "space", None), agent.front if agent else None
+    [question] = make_questions(AmountScores(actor), decision, [0], options, space=space, front=front)
+    return question
+
+
+def _amounts_of(subject: Subject, actor: Actor, decision: Decision) -> ActionSpace | None:
+    """Return the continuous actions that are possible at a decision; None if there is only one."""
+    return subject.amounts_at(decision.state) if isinstance(subject, Agent) else actor.actions
+
+
+def _amount_question(
+    actor: Actor, possible: ActionSpace, decision: Decision, foil: Any, kappa: float
+) -> dict[str, Any]:
     """Return the policy that a foil on continuous actions makes of an actor, and its actions."""
-    limits = make_limits(foil, actor.actions, amounts_at(actor, decision), kappa)
+    now = amounts_at(actor, decision)
+    if isinstance(foil, int):
+        directions = directions_of(possible, now)
+        if foil not in directions:
+            names = direction_names(possible.names)
+            expected = ", ".join(f"{names[i]} ({i})" for i in directions) or "a state with another direction"
+            raise InvalidInput.expected(f"a direction of the actions: {expected}", foil)
+        foil = directions[foil]
+    limits = make_limits(foil, possible, now, kappa)
     policy = FoilPolicy.of(actor, limits)
-    if (policy.log_probs(decision.state[None], decision.command[None])[0, 1:] <= 0).all():
-        got = f"{policy.names[0]}: it chooses {format_amounts(actor, decision)}"
+    if policy.is_kept(now):
+        chosen = zip(possible.clip(now), possible.names, strict=True)
+        got = f"{policy.names[0]}: it chooses {' and '.join(f'{amount:.4g} of {name}' for amount, name in chosen)}"
         raise InvalidInput.expected("a foil that the action does not fulfil already", got)
     return {"policy": policy, "foil": 0, "valid_actions": tuple(range(1 + len(limits)))}
 
@@ -126,19 +161,24 @@ def amounts_at(actor: Actor, decision: Decision) -> np.ndarray:
     return query_amounts(actor, decision.state[None], decision.command[None])[0]
 
 
-def format_amounts(actor: Actor, decision: Decision) -> str:
-    chosen = zip(actor.actions.clip(amounts_at(actor, decision)), actor.actions.names, strict=True)
-    return " and ".join(f"{amount:.4g} of {name}" for amount, name in chosen)
+def foils_of(subject: Subject, decision: Decision, actions: Actions | None = None) -> list[int]:
+    """Return every valid action that was not chosen; for continuous actions, the numbers of their directions.
+
+    These are more and less of each dimension, numbered as in `direction_names`.
+    """
+    actor = subject.actor if isinstance(subject, Agent) else as_actor(subject, actions)
+    if actor is None:
+        return decision.others
+    possible = _amounts_of(subject, actor, decision)
+    return [] if possible is None else list(directions_of(possible, amounts_at(actor, decision)))
 
 
-def all_foils(subject: Subject, decision: Decision, actions: Actions | None = None) -> Sequence[Foil]:
-    """Return every valid action that was not chosen; for continuous actions, more and less of each dimension."""
-    actor = None if isinstance(subject, Agent) else as_actor(subject, actions)
-    if actor is not None:
-        return directions_of(actor.actions, amounts_at(actor, decision))
-    if not decision.others:
+def all_foils(subject: Subject, decision: Decision, actions: Actions | None = None) -> list[int]:
+    """Return the foils of a decision, or raise an error if there is none."""
+    foils = foils_of(subject, decision, actions)
+    if not foils:
         raise InvalidInput.expected("a decision with at least two valid actions", list(decision.valid_actions))
-    return decision.others
+    return foils
 
 
 def _remaining(front: Any, decision: Decision, space: CommandSpace) -> np.ndarray:

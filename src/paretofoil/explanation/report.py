@@ -90,6 +90,7 @@ def examine(
         bars: Called with the name of each part; returns what is called with its progress.
     """
     begin, seed, seconds = now(), as_seed(seed), as_seconds(seconds)
+    agent.require_discrete()
     comparison = None if other is None else _compare(agent, other, seconds, seed, bars)
     return _Examination(agent, seconds, seed, bars).run(comparison, begin)
 

@@ -18,13 +18,15 @@ from paretofoil.pcn.replay import Demonstration, Ranking, Replay, erase_loops, r
 
 RELABELLED = 20
 """The largest number of rollouts of one plan that become samples."""
+SHARE_DECIMALS = 3
+"""Decimals of a return, as a share of the front's width, that count with continuous actions."""
 Plan = tuple[int, ...]
 
 
 def keep_realised(replay: Replay, episodes: Episodes, config: TrainConfig) -> None:
     """Keep the episodes with the best realised returns."""
     rows, lengths = _usable(episodes, config)
-    labels = _rounded(episodes.returns)
+    labels = _rounded(episodes.returns) if episodes.actions.ndim == 2 else _shortened(episodes.returns, replay)
     no_error = np.zeros(labels.shape[1])
     keep, new = replay.choose(Ranking(labels[rows], np.zeros(labels[rows].shape), lengths[rows]))
     demonstrations = []
@@ -137,6 +139,18 @@ def _usable(episodes: Episodes, config: TrainConfig) -> tuple[np.ndarray, np.nda
     if config.episode_steps is not None:
         usable &= episodes.terminated | (lengths < episodes.lengths)
     return np.flatnonzero(usable), lengths
+
+
+def _shortened(returns: np.ndarray, replay: Replay) -> np.ndarray:
+    """Return the returns (N, d) of continuous actions, rounded to about a thousandth of the front's width.
+
+    Otherwise a return that is hardly better in one objective and far worse in all others would count as nondominated.
+    """
+    front = replay.front_commands[:, : returns.shape[1]] if len(replay) else returns
+    width = np.ptp(front if len(front) > 1 else returns, axis=0)
+    decimals = SHARE_DECIMALS - np.floor(np.log10(np.where(width > 0, width, 1.0))).astype(int)
+    columns = [np.round(column, int(n)) for column, n in zip(returns.T, decimals, strict=True)]
+    return np.column_stack(columns) + 0.0  # no -0.0
 
 
 def _rounded(returns: np.ndarray) -> np.ndarray:

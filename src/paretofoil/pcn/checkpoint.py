@@ -169,7 +169,11 @@ def unpack(packed: Mapping[str, np.ndarray], path: Path, env: BatchEnv, command_
     if not packed:
         return []
     axes = {"states": (env.observation_size,), "masks": (env.num_actions,), "commands": (command_size,)}
-    columns = [_split(packed, name, axes.get(name, ()), path) for name in _COLUMNS]
+    kinds = dict(_KINDS)
+    if env.action_space is not None:
+        axes |= {"plan": (env.num_actions,), "actions": (env.num_actions,)}
+        kinds |= {"plan": "f", "actions": "f"}
+    columns = [_split(packed, name, axes.get(name, ()), kinds.get(name, "f"), path) for name in _COLUMNS]
     if len({len(pieces) for pieces in columns}) != 1:
         raise InvalidInput.expected(f"columns of equal lengths in {path}", [len(pieces) for pieces in columns])
     demonstrations = [Demonstration(*pieces) for pieces in zip(*columns, strict=True)]
@@ -177,19 +181,24 @@ def unpack(packed: Mapping[str, np.ndarray], path: Path, env: BatchEnv, command_
         lengths = [len(d.states), len(d.masks), len(d.commands), len(d.actions)]
         valid = len(set(lengths)) == 1 and 0 not in lengths and len(d.label) == len(d.error) == env.num_objectives
         actions = np.concatenate([d.plan, d.actions])
-        valid = valid and not ((actions < 0) | (actions >= env.num_actions)).any()
-        if not valid or not d.masks[np.arange(len(d.actions)), d.actions].all():
+        if env.action_space is not None:
+            valid = valid and np.array_equal(actions, env.action_space.clip(actions))
+        else:
+            valid = valid and not ((actions < 0) | (actions >= env.num_actions)).any()
+            valid = valid and bool(d.masks[np.arange(len(d.actions)), d.actions].all())
+        if not valid:
             what = f"demonstration {number} of {path} to have columns of one length and valid actions"
             raise InvalidInput.expected(what, f"lengths {lengths} and actions {brief(actions.tolist())}")
     return demonstrations
 
 
-def _split(packed: Mapping[str, np.ndarray], name: str, axes: tuple[int, ...], path: Path) -> list[np.ndarray]:
+def _split(
+    packed: Mapping[str, np.ndarray], name: str, axes: tuple[int, ...], kind: str, path: Path
+) -> list[np.ndarray]:
     """Return the pieces of a column of demonstrations."""
     values, sizes = packed.get(name), packed.get(f"{name}_sizes")
     if values is None or sizes is None:
         raise InvalidInput.expected(f"{name} and {name}_sizes of demonstrations in {path}", sorted(packed))
-    kind = _KINDS.get(name, "f")
     if values.dtype.kind != kind or values.ndim != 1 + len(axes) or values.shape[1:] != axes:
         raise InvalidInput.expected(f"{name} of {path} as rows of shape {axes}", f"{values.dtype} of {values.shape}")
     whole = sizes.ndim == 1 and len(sizes) > 0 and sizes.dtype.kind == "i"

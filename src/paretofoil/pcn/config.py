@@ -132,6 +132,20 @@ _MINECART = TrainConfig(
     updates=20,
     batch_size=512,
 )
+_RESERVOIR = TrainConfig(
+    steps=2_000_000,
+    standardise=True,
+    episodes=512,
+    warmup=2048,
+    random_share=0.05,
+    restart_share=0.15,
+    mutate_share=0.7,
+    capacity=60,
+    front_share=0.9,
+    updates=20,
+    polish_updates=3000,
+    polish_share=1.0,
+)
 PRESETS: dict[str, TrainConfig] = {
     "branch-path": TrainConfig(steps=40_000),
     "collect-two": TrainConfig(steps=40_000),
@@ -152,6 +166,8 @@ PRESETS: dict[str, TrainConfig] = {
         capacity=300,
         rollouts=100,
     ),
+    "water-reservoir": _RESERVOIR,
+    "water-reservoir-stochastic": replace(_RESERVOIR, returns="realised", rollouts=100, polish_rounds=3),
 }
 """Settings by environment name. Other environments start from `TrainConfig()`."""
 REALISED: dict[str, TrainConfig] = {

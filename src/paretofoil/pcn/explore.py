@@ -42,7 +42,7 @@ def explore_plans(config: TrainConfig, replay: Replay, shape: tuple[int, int, in
     plans = random_plans(config, config.episodes, shape, rng)
     front = [replay.demonstrations[i] for i in replay.front]
     demonstrations = replay.demonstrations
-    commands = _new_commands(replay.front_commands, config.episodes, shape[1], rng)
+    commands = new_commands(replay.front_commands, config.episodes, shape[1], rng)
     shares = np.array([config.random_share, config.restart_share, config.mutate_share])
     randoms, restarts, mutants = np.round(np.cumsum(shares) * config.episodes).astype(int)
     for row in range(randoms, restarts):
@@ -113,7 +113,7 @@ def follow(plans: Plans, policy: Policy, rng: np.random.Generator, sample: bool 
     return act
 
 
-def _new_commands(front: np.ndarray, num: int, size: int, rng: np.random.Generator) -> np.ndarray:
+def new_commands(front: np.ndarray, num: int, size: int, rng: np.random.Generator) -> np.ndarray:
     """Return commands (num, c): half on lines through two front points, half with more of one objective."""
     pairs = rng.integers(len(front), size=(num, 2))
     start, end = front[pairs[:, 0]], front[pairs[:, 1]]

@@ -1,9 +1,12 @@
 """Training of the network in torch; `PCNNetwork.export` returns the NumPy policy that is deployed."""
 
+from typing import Any
+
 import numpy as np
 
+from paretofoil.core.amounts import ActionSpace
 from paretofoil.core.errors import InvalidInput
-from paretofoil.pcn.policy import Layer, PCNPolicy
+from paretofoil.pcn.policy import PCN, Layer, PCNActor, PCNPolicy
 from paretofoil.pcn.replay import Samples
 
 try:
@@ -16,11 +19,21 @@ except ImportError:
 class PCNNetwork(nn.Module):
     """The network of `PCNPolicy` with scaled inputs: s' = (s - shift) * scale, and likewise for commands.
 
-    The scalings follow the replay. `export` folds them into the weights.
+    The scalings follow the replay. `export` folds them into the weights. The outputs for continuous actions are scaled,
+    too: -1 is the lowest amount and 1 the highest.
     """
 
-    def __init__(self, state_size: int, command_size: int, num_actions: int, hidden: int, seed: int) -> None:
+    def __init__(
+        self,
+        state_size: int,
+        command_size: int,
+        num_actions: int,
+        hidden: int,
+        seed: int,
+        action_space: ActionSpace | None = None,
+    ) -> None:
         super().__init__()
+        self.action_space = action_space
         with (
             torch.random.fork_rng()
         ):  # the initial weights depend only on the seed, and the global generator is not changed
@@ -44,12 +57,24 @@ class PCNNetwork(nn.Module):
         return ((torch.from_numpy(np.asarray(inputs, dtype=np.float64)) - shift) * scale).float()
 
     def forward(self, states: torch.Tensor, commands: torch.Tensor, masks: torch.Tensor) -> torch.Tensor:
-        """Return log-probabilities (N, A) for scaled states and commands; -inf for invalid actions."""
-        hidden = torch.sigmoid(self.state(states)) * torch.sigmoid(self.command(commands))
-        logits = self.output(torch.relu(self.hidden(hidden)))
-        return torch.log_softmax(logits.masked_fill(~masks, float("-inf")), dim=1)
+        """Return log-probabilities (N, A) for scaled states and commands; -inf for invalid actions.
 
-    def export(self) -> PCNPolicy:
+        For continuous actions, return the scaled amounts (N, dimensions).
+        """
+        hidden = torch.sigmoid(self.state(states)) * torch.sigmoid(self.command(commands))
+        outputs: torch.Tensor = self.output(torch.relu(self.hidden(hidden)))
+        if self.action_space is not None:
+            return outputs
+        return torch.log_softmax(outputs.masked_fill(~masks, float("-inf")), dim=1)
+
+    def loss(self, outputs: torch.Tensor, actions: torch.Tensor) -> torch.Tensor:
+        """Return the mean loss of actions (N,): their negative log-likelihood, or the squared error of amounts."""
+        if self.action_space is None:
+            return -outputs.gather(1, actions[:, None]).mean()
+        low, high = (torch.tensor(side) for side in (self.action_space.low, self.action_space.high))
+        return nn.functional.mse_loss(outputs, ((2 * actions - low - high) / (high - low)).float())
+
+    def export(self) -> PCN:
         """Return the policy to deploy; the scalings are folded into the first layers, in float64."""
 
         def fold(name: str) -> Layer:
@@ -58,10 +83,15 @@ class PCNNetwork(nn.Module):
             bias = layer.bias.detach().double() - weight @ getattr(self, f"{name}_shift")
             return weight.float().numpy(), bias.float().numpy()
 
-        head = tuple(
+        hidden, (weight, bias) = (
             (layer.weight.detach().numpy(), layer.bias.detach().numpy()) for layer in (self.hidden, self.output)
         )
-        return PCNPolicy(state=(fold("state"),), command=(fold("command"),), head=head)
+        space = self.action_space
+        if space is not None:
+            half, middle = (space.high - space.low) / 2, (space.high + space.low) / 2
+            weight, bias = (half[:, None] * weight).astype(np.float32), (half * bias + middle).astype(np.float32)
+        network = PCNPolicy(state=(fold("state"),), command=(fold("command"),), head=(hidden, (weight, bias)))
+        return network if space is None else PCNActor(network, space)
 
 
 class Learner:
@@ -83,15 +113,14 @@ class Learner:
         states = self.network.scaled("state", samples.states)
         commands = self.network.scaled("command", samples.commands)
         masks = torch.from_numpy(samples.masks)
-        actions = torch.from_numpy(samples.actions)[:, None]
+        actions = torch.from_numpy(samples.actions)
         cumulative = np.cumsum(probabilities)
         draws = rng.random((len(learning_rates), batch_size)) * cumulative[-1]
         batches = torch.from_numpy(np.searchsorted(cumulative, draws, side="right").clip(max=len(cumulative) - 1))
         total = 0.0
         for batch, learning_rate in zip(batches, learning_rates, strict=True):
             self.optimiser.param_groups[0]["lr"] = float(learning_rate)
-            log_probs = self.network(states[batch], commands[batch], masks[batch])
-            loss = -log_probs.gather(1, actions[batch]).mean()
+            loss: Any = self.network.loss(self.network(states[batch], commands[batch], masks[batch]), actions[batch])
             self.optimiser.zero_grad()
             loss.backward()
             self.optimiser.step()

@@ -17,6 +17,7 @@ from functools import cached_property
 
 import numpy as np
 
+from paretofoil.core.amounts import ActionSpace
 from paretofoil.core.errors import InvalidInput
 from paretofoil.core.policy import QueryAtStates
 from paretofoil.core.program import Affine, Elementwise, Function, Node, Product, Program
@@ -166,6 +167,42 @@ class PCNPolicy:
         hidden += 1.0
         hidden *= embedded
         return _through(hidden, head)[:, : self.num_actions]
+
+
+@dataclass(frozen=True, eq=False)
+class PCNActor:
+    """A Pareto Conditioned Network with continuous actions: the outputs of its network are the amounts."""
+
+    network: PCNPolicy
+    actions: ActionSpace
+
+    exact_rows = True
+
+    def __post_init__(self) -> None:
+        if self.network.num_actions != self.actions.dim:
+            expected = f"a network with an output for each of {', '.join(self.actions.names)}"
+            raise InvalidInput.expected(expected, f"{self.network.num_actions} outputs")
+
+    def amounts(self, states: np.ndarray, commands: np.ndarray) -> np.ndarray:
+        """Return the amounts (N, dimensions) in states (N, state size) under commands (N, command size)."""
+        return self.network.at(states)(slice(None), commands)
+
+    def fold_amounts(self, state: np.ndarray) -> Program:
+        """Return the amounts at one state as a float64 function of the command, for proofs."""
+        return self.network.fold(state)
+
+    def arrays(self) -> dict[str, np.ndarray]:
+        """Return the weights by name."""
+        return self.network.arrays()
+
+
+PCN = PCNPolicy | PCNActor
+
+
+def pcn_of(arrays: Mapping[str, np.ndarray], action_space: ActionSpace | None) -> PCN:
+    """Return the network with these weights, for discrete actions or those of a space."""
+    network = PCNPolicy.from_arrays(arrays)
+    return network if action_space is None else PCNActor(network, action_space)
 
 
 def _rows(values: np.ndarray, size: int, what: str) -> np.ndarray:

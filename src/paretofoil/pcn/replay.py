@@ -25,11 +25,11 @@ class Demonstration:
 
     label: np.ndarray  # (d,) the return, or its mean over repeated rollouts
     error: np.ndarray  # (d,) the standard error of the label; 0 if deterministic
-    plan: np.ndarray  # (L,) int: the actions
+    plan: np.ndarray  # (L,) int: the actions; (L, dimensions) of continuous actions
     states: np.ndarray  # (T, S) float32; T = L unless several rollouts were relabelled
     masks: np.ndarray  # (T, A) bool
     commands: np.ndarray  # (T, c) the remaining commands; the first is that of the start
-    actions: np.ndarray  # (T,) int
+    actions: np.ndarray  # (T,) int, or (T, dimensions)
 
     @property
     def command(self) -> np.ndarray:
@@ -43,7 +43,7 @@ class Samples(NamedTuple):
     states: np.ndarray  # (T, S)
     masks: np.ndarray  # (T, A)
     commands: np.ndarray  # (T, c)
-    actions: np.ndarray  # (T,)
+    actions: np.ndarray  # (T,) or (T, dimensions)
     owners: np.ndarray  # (T,) the index of the demonstration
 
 

@@ -21,7 +21,7 @@ from paretofoil.core.errors import InvalidInput
 from paretofoil.core.pareto import hypervolume
 from paretofoil.core.threads import one_thread
 from paretofoil.envs.batch import BatchEnv
-from paretofoil.envs.episode import Evaluation, evaluate, run_episodes
+from paretofoil.envs.episode import Evaluation, evaluate, run_episodes, tolerance_of
 from paretofoil.pcn.archive import Estimator, keep_realised
 from paretofoil.pcn.checkpoint import (
     Counters,
@@ -36,8 +36,9 @@ from paretofoil.pcn.checkpoint import (
 )
 from paretofoil.pcn.config import TrainConfig
 from paretofoil.pcn.explore import Plans, explore_plans, follow, plain_plans, random_plans
+from paretofoil.pcn.explore_amounts import AmountPlans, explore_amounts, follow_amounts, random_amounts
 from paretofoil.pcn.network import Learner, PCNNetwork
-from paretofoil.pcn.policy import PCNPolicy
+from paretofoil.pcn.policy import PCN, PCNActor, PCNPolicy, pcn_of
 from paretofoil.pcn.replay import Replay
 
 EXPLORATION_SHARE = 0.8
@@ -55,7 +56,7 @@ MakeEnv = Callable[[int | None], BatchEnv]
 class TrainResult:
     """A trained policy and its measured front."""
 
-    policy: PCNPolicy
+    policy: PCN
     front: np.ndarray  # (F, c) the commands of the front; the last column is the horizon, if there is one
     front_error: np.ndarray  # (F, d) the standard errors of the front's returns
     achieved: np.ndarray  # (F, d) the mean returns of greedy rollouts
@@ -84,15 +85,23 @@ class Trainer:
         self.reference = reference
         self.command_size = self.env.num_objectives + config.horizon
         network = PCNNetwork(
-            self.env.observation_size, self.command_size, self.env.num_actions, config.hidden, config.seed
+            self.env.observation_size,
+            self.command_size,
+            self.env.num_actions,
+            config.hidden,
+            config.seed,
+            self.env.action_space,
         )
+        if self.env.action_space is not None and self.expected:
+            expected = "returns='realised' for continuous actions in a stochastic environment"
+            raise InvalidInput.expected(expected, repr(config.returns))
         self.learner = Learner(network)
         self.replay = Replay(config.capacity)
         self.rng = np.random.default_rng(config.seed)
         self.steps, self.measured, self.iteration, self.round = 0, 0, 0, 0
         self.explored, self.seconds = False, 0.0
         self.boosts: dict[tuple[float, ...], float] = {}  # by label: larger for front points that are not reached
-        self.best: tuple[float, PCNPolicy] | None = None
+        self.best: tuple[float, PCN] | None = None
         self.log: list[Progress] = []
         self.stopped_by: int | None = None  # the signal that ended `run`
         # the last front and its hypervolume, which is slow to compute
@@ -178,7 +187,9 @@ class Trainer:
         self.iteration += 1
         self.explored = self.steps >= config.steps or self._out_of_time(EXPLORATION_SHARE)
         if self.explored and self.expected:
-            estimator = Estimator(config, self.env, self.learner.network.export(), self.rng)
+            policy = self.learner.network.export()
+            assert isinstance(policy, PCNPolicy)
+            estimator = Estimator(config, self.env, policy, self.rng)
             once = config.rollouts * sum(len(self.replay.demonstrations[i].plan) for i in self.replay.front)
             times = min(FINAL_ROLLOUTS, max(1, config.steps // max(once, 1)))
             self.steps += estimator.refresh(self.replay, self.replay.front, times)
@@ -186,10 +197,14 @@ class Trainer:
             return self._report("explore", self.iteration, loss)
         return None
 
-    def _plans(self) -> Plans:
+    def _plans(self) -> Plans | AmountPlans:
         """Return the plans of the next iteration; the first is the warm-up."""
         config, shape = self.config, (self.env.max_steps, self.command_size, self.env.num_actions)
-        if not self.iteration or not len(self.replay):
+        space, first = self.env.action_space, not self.iteration or not len(self.replay)
+        if space is not None:
+            sizes = self.env.max_steps, self.command_size, space, self.rng
+            return random_amounts(config.warmup, *sizes) if first else explore_amounts(config, self.replay, *sizes)
+        if first:
             return random_plans(config, config.warmup, shape, self.rng)
         return (plain_plans if config.explore == "plain" else explore_plans)(config, self.replay, shape, self.rng)
 
@@ -207,13 +222,21 @@ class Trainer:
         self.round += 1
         return self._report("polish", self.round, loss)
 
-    def _keep(self, plans: Plans) -> None:
+    def _keep(self, plans: Plans | AmountPlans) -> None:
         """Run the plans, and keep the best episodes in the replay."""
         policy = self.learner.network.export()
         seeds = self.rng.integers(2**31, size=len(plans))
-        episodes = run_episodes(self.env, follow(plans, policy, self.rng), plans.commands, seeds)
+        if isinstance(policy, PCNActor):
+            assert isinstance(plans, AmountPlans)
+            act = follow_amounts(plans, policy, self.rng)
+        else:
+            assert isinstance(plans, Plans)
+            act = follow(plans, policy, self.rng)
+        episodes = run_episodes(self.env, act, plans.commands, seeds)
         self.steps += int(episodes.lengths.sum())
         if self.expected:
+            assert isinstance(policy, PCNPolicy)
+            assert isinstance(plans, Plans)
             estimator = Estimator(self.config, self.env, policy, self.rng)
             self.steps += estimator.keep_expected(self.replay, episodes, plans.codes)
         else:
@@ -254,7 +277,7 @@ class Trainer:
         if len(self.replay):
             evaluation, errors = self._evaluate(self.env, policy, min(200, 2 * self.config.rollouts))
             self.measured += evaluation.steps
-            reached = evaluation.reached(errors)
+            reached = evaluation.reached(errors, tolerance_of(self.env, *self.replay.extremes()))
             fidelity, size = float(reached.mean()), len(reached)
             volume = self._volume(evaluation.commands)
             if phase == "polish":
@@ -265,7 +288,7 @@ class Trainer:
             self.best = (fidelity, policy)
         return Progress(phase, number, self.steps, self.seconds, size, volume, fidelity, loss)
 
-    def _evaluate(self, env: BatchEnv, policy: PCNPolicy, rollouts: int) -> tuple[Evaluation, np.ndarray]:
+    def _evaluate(self, env: BatchEnv, policy: PCN, rollouts: int) -> tuple[Evaluation, np.ndarray]:
         errors = np.array([self.replay.demonstrations[i].error for i in self.replay.front])
         return evaluate(env, policy, self.replay.front_commands, rollouts), errors
 
@@ -290,7 +313,7 @@ class Trainer:
             achieved=evaluation.achieved,
             achieved_error=evaluation.error,
             truncated=evaluation.truncated,
-            reached=evaluation.reached(errors),
+            reached=evaluation.reached(errors, tolerance_of(self.env, low, high)),
             low=low,
             high=high,
             hypervolume=self._volume(evaluation.commands),
@@ -335,7 +358,8 @@ class Trainer:
             setattr(trainer, name, value)
         trainer.boosts = {tuple(label): boost for label, boost in header.boosts}
         if header.best_fidelity is not None:
-            best, current = PCNPolicy.from_arrays(under("best.", arrays)), trainer.learner.network.export()
+            current = trainer.learner.network.export()
+            best = pcn_of(under("best.", arrays), trainer.env.action_space)
             if {k: v.shape for k, v in best.arrays().items()} != {k: v.shape for k, v in current.arrays().items()}:
                 raise InvalidInput.expected(f"the best network of {path} to be a {current!r}", repr(best))
             trainer.best = (header.best_fidelity, best)

@@ -16,7 +16,6 @@ from paretofoil.core.errors import InvalidInput, as_seed, did_you_mean
 from paretofoil.core.options import Limits
 
 if TYPE_CHECKING:
-    from paretofoil.core.policy import Policy
     from paretofoil.core.search import Search
 
 AUTO = "auto"
@@ -93,7 +92,7 @@ def search_classes() -> "dict[str, type[Search]]":
     return {kind.__name__: kind for kind in (method.load() for method in methods())}
 
 
-def choose_search(search: "str | Search", policy: "Policy", seed: int = 0, *, finite: bool = False) -> "Search":
+def choose_search(search: "str | Search", policy: Any, seed: int = 0, *, finite: bool = False) -> "Search":
     """Return a search by its name; "auto" is `exact` for white-box policies and `boundary` for black-box policies.
 
     If all commands can be queried, because they are few (`finite`), "auto" is `exact` for black-box policies, too.

@@ -69,13 +69,18 @@ def figure_decision(
             if image is not None:
                 panel.set_ylabel(f"{panel.get_ylabel()}, from here on")
     if image is not None:
-        figure.colorbar(image, ax=panel, label=margin_label(foil), fraction=0.046, extend="both")
+        label = "margin, as a share of the action's range" if first.question.amounts else margin_label(foil)
+        figure.colorbar(image, ax=panel, label=label, fraction=0.046, extend="both")
     if beside is None:
         panel.set_title("\n".join(filter(None, (title, panel.get_title()))), fontsize=9)
     else:
-        beside.set_title(title, fontsize=10)
+        beside.set_title(_balanced(title, TITLE_WIDTH), fontsize=10)
     figure.suptitle(_balanced(str(first), round(10 * figure.get_figwidth())), fontsize=11)
     return save_figure(figure, path)
+
+
+TITLE_WIDTH = 56
+"""Letters in a line above the picture of the environment."""
 
 
 def _balanced(words: str, width: int) -> str:

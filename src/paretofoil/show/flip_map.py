@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from paretofoil.core.answer import Answer, Status
-from paretofoil.explanation.flip_map import FlipMap
+from paretofoil.explanation.flip_map import FlipMap, format_amounts
 from paretofoil.show.numbers import proven, quantities, unchanged_steps
 from paretofoil.show.palette import INK, check_figure, save_figure, step_figure
 
@@ -49,14 +49,15 @@ class FlipMapLines:
     def head(self) -> str:
         return "t: chosen: foils" if self.narrow else self._columns(["t", "chosen", *self.actions])
 
-    def line(self, step: int, chosen: int, answers: Sequence[Answer]) -> str:
-        """Return the line of one step, given the answers for all its foils."""
-        cells = {a.question.foil: _cell(a) for a in answers if a.question.foil is not None}
+    def line(self, step: int, chosen: int | Sequence[float], answers: Sequence[Answer]) -> str:
+        """Return the line of one step, given its action or amounts, and the answers for all its foils."""
+        cells = {a.question.column: _cell(a) for a in answers if a.question.column is not None}
+        action = self.actions[chosen] if isinstance(chosen, int) else format_amounts(chosen)
         if self.narrow:
             foils = [f"{self.actions[foil]} {cell}" for foil, cell in sorted(cells.items())]
-            return f"{step}: {self.actions[chosen]}: {', '.join(foils) or 'no other valid action'}"
+            return f"{step}: {action}: {', '.join(foils) or 'no other valid action'}"
         others = (cells.get(i, "chosen" if i == chosen else "·") for i in range(len(self.actions)))
-        return self._columns([str(step), self.actions[chosen], *others])
+        return self._columns([str(step), action, *others])
 
     def _columns(self, cells: Sequence[str]) -> str:
         """Align numbers to the right, and the second cell, a word, to the left."""
@@ -98,7 +99,8 @@ def figure_flip_map(flips: FlipMap, path: str | Path | None = None) -> "Figure":
     from matplotlib.lines import Line2D
     from matplotlib.patches import Patch
 
-    signs = [("o", 7, "chosen action"), ("$.12$", 14, "smallest change found")]
+    signs = [("o", 7, "chosen action")] if flips.taken else []
+    signs += [("$.12$", 14, "smallest change found")]
     signs += [("$\\varnothing$", 7, "proven infeasible"), ("$?$", 7, "none found")]
     marker: dict[str, Any] = {"linestyle": "none", "color": INK}
     handles: list[Any] = [Line2D([], [], marker=m, markersize=size, label=label, **marker) for m, size, label in signs]
@@ -108,9 +110,11 @@ def figure_flip_map(flips: FlipMap, path: str | Path | None = None) -> "Figure":
     scale = ScalarMappable(Normalize(0, largest), colours)
     title = f"{flips.agent}, asked for {quantities(flips.objectives, flips.command)}"
     height = CELL * len(flips.actions) + 0.55
-    figure, panels = step_figure(len(flips.taken), title, handles, cell=CELL, margin=2.8, height=height)
+    figure, panels = step_figure(flips.num_steps, title, handles, cell=CELL, margin=2.8, height=height)
     for panel, steps in panels:
         _draw_band(panel, flips, steps, len(panels[0][1]), scale)
+    if flips.amounts:
+        panels[-1][0].set_xlabel("step, and the amounts that were chosen")
     label = "scaled distance of the command"
     figure.colorbar(scale, ax=[panel for panel, _ in panels], label=label, fraction=0.04, aspect=22, pad=0.01)
     return save_figure(figure, path)
@@ -123,7 +127,7 @@ def _draw_band(axes: "Axes", flips: FlipMap, steps: range, across: int, scale: A
     cells = np.zeros((len(flips.actions), across, 4))  # transparent after the last step
     cells[:, : len(steps)] = to_rgba(INVALID)
     for answer, step in zip(flips.answers, flips.steps, strict=True):
-        foil, place, ink = answer.question.foil, step - steps.start, INK
+        foil, place, ink = answer.question.column, step - steps.start, INK
         if step not in steps or foil is None:
             continue
         if answer.quoted is None:
@@ -135,8 +139,10 @@ def _draw_band(axes: "Axes", flips: FlipMap, steps: range, across: int, scale: A
             ink = "white" if scale.norm(distance) > 0.55 else INK
         axes.text(place, foil, text, ha="center", va="center", fontsize=7, color=ink)
     axes.imshow(cells, aspect="auto")
-    axes.plot(range(len(steps)), flips.taken[steps.start : steps.stop], "o", color=INK, markersize=6)
-    axes.set_xticks(range(len(steps)), [str(step) for step in steps])
+    if flips.taken:
+        axes.plot(range(len(steps)), flips.taken[steps.start : steps.stop], "o", color=INK, markersize=6)
+    below = ["\n".join(f"{amount:.3g}" for amount in flips.amounts[step]) if flips.amounts else "" for step in steps]
+    axes.set_xticks(range(len(steps)), [f"{step}\n{text}".rstrip() for step, text in zip(steps, below, strict=True)])
     axes.set_yticks(range(len(flips.actions)), flips.actions)
     axes.set_xticks(np.arange(len(steps) + 1) - 0.5, minor=True)
     axes.set_yticks(np.arange(len(flips.actions) + 1) - 0.5, minor=True)

@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING, Any, ClassVar
 
 import numpy as np
 
+from paretofoil.core.amounts import Limit
 from paretofoil.core.answer import Answer, ProvenRange, Status
 from paretofoil.core.command import Objective
 from paretofoil.core.errors import InvalidInput
@@ -32,6 +33,8 @@ POINTS = 601
 """Margins along a line."""
 MAX_COLOUR = 10.0
 """Margins beyond this (odds of 20,000 to 1) share one colour, so that the boundary stays visible."""
+LEAST_SHARE = 0.02
+"""The smallest margin of an amount with the full colour."""
 DOTS = "#8a5410"
 NOTE_WIDTH = 74
 """Characters in a line of the note above a landscape."""
@@ -199,8 +202,12 @@ def draw_landscape(
     x, y = as_shown(land.objectives[land.p], land.x), as_shown(land.objectives[land.q], land.y)
     across, down = (slice(None, None, -1 if axis[0] > axis[-1] else 1) for axis in (x, y))
     x, y, margins = x[across], y[down], land.margins[down, across]  # in the user's sign, both axes increasing
-    limit = float(np.clip(np.quantile(np.abs(margins), 0.9), 0.5, MAX_COLOUR))
+    amounts = answers[0].question.amounts if answers else ()
+    least = LEAST_SHARE if amounts else 0.5  # margins of amounts are shares of the action's range
+    limit = float(np.clip(np.quantile(np.abs(margins), 0.9), least, MAX_COLOUR))
     image = draw_margins(axes, (x, y), margins, land.kappa, limit, wins)
+    if len(amounts) == 1:
+        _draw_amounts(axes, (x, y), margins, amounts[0])
     notes = [slice_note(land.objectives, land.through, land.command, land.off)]
     if proven_range is not None:
         notes.append(_draw_proven_range(axes, land, proven_range))
@@ -210,6 +217,16 @@ def draw_landscape(
     rules = join(answers[0].question.constraints) if answers else ""
     finish(axes, title, [*notes, f"allowed: {rules}" if rules else "", missing_note(answers)])
     return image
+
+
+def _draw_amounts(axes: "Axes", grid: Sequence[np.ndarray], margins: np.ndarray, limit: Limit) -> None:
+    """Draw labelled contours of the amount that the agent chooses."""
+    amounts = np.clip(limit.amount + margins / limit.slope, limit.low, limit.high)
+    if np.ptp(amounts) <= 1e-6 * (limit.high - limit.low):
+        return
+    style: dict[str, Any] = {"colors": [INK], "linewidths": 0.6, "alpha": 0.6, "zorder": 2}
+    lines = axes.contour(*grid, amounts, **style)
+    axes.clabel(lines, fmt=lambda amount: f"{amount:.4g} {limit.unit}".rstrip(), fontsize=7)
 
 
 def margin_label(foil: str) -> str:

@@ -5,7 +5,7 @@ from collections.abc import Sequence
 from rich.table import Table
 from rich.text import Text
 
-LONGEST_NAME = 24
+LONGEST_NAME = 26
 """Words of at most this length are never broken; longer ones, such as paths, may be."""
 
 GAP = 2

@@ -1,12 +1,13 @@
 """Cases: the questions of a study, identified so that any process can ask them again."""
 
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass
 from itertools import groupby
 
 import numpy as np
 
 from paretofoil.agents.agent import Agent, rollouts
+from paretofoil.core.amounts import Actor
 from paretofoil.core.answer import Answer
 from paretofoil.core.decision import Decision
 from paretofoil.core.errors import InvalidInput
@@ -15,7 +16,7 @@ from paretofoil.core.options import DEFAULTS, NO_LIMITS, Box, Options
 from paretofoil.core.policy import Policy, query
 from paretofoil.core.question import Question
 from paretofoil.explanation.outcome import explain_outcome, is_met, outcome
-from paretofoil.explanation.questions import make_questions
+from paretofoil.explanation.questions import foils_of, make_questions
 from paretofoil.search.exact import Exact
 
 COMMANDS_AT_ONCE = 128
@@ -31,6 +32,7 @@ class Case:
     """Index of the front command issued at the start of the episode."""
     step: Count
     foil: Count
+    """An action, or a direction of continuous actions as in `direction_names`."""
 
 
 @dataclass(frozen=True)
@@ -46,7 +48,7 @@ class CaseRule:
     steps: int | None = None
     """Maximum number of steps of an episode, from its start."""
     foils: int | None = None
-    """Maximum number of foils per decision, most probable first."""
+    """Maximum number of foils per decision, most probable first; of directions of continuous actions, the first."""
     box: Box = DEFAULTS.box
     """Search region: commands that can still be fulfilled, or the paper's whole box."""
     outcomes: tuple[str, ...] = ()
@@ -65,14 +67,18 @@ class CaseRule:
         """Return the indices of the chosen commands of a front with `count` commands."""
         return evenly(count, count if self.commands is None else self.commands)
 
-    def pick_foils(self, policy: Policy, decision: Decision) -> list[int]:
+    def pick_foils(
+        self, policy: Policy | Actor, decision: Decision, foils: Sequence[int] | None = None
+    ) -> Sequence[int]:
         """Return the chosen foils in the order of the actions. Of equally probable foils, the first are chosen.
 
         The policy is queried for each decision separately: rounding in a batch could change the order.
         """
-        foils = decision.others
+        foils = decision.others if foils is None else foils
         if self.foils is None or len(foils) <= self.foils:
             return foils
+        if isinstance(policy, Actor):
+            return foils[: self.foils]
         scores = query(policy, decision.state[None], decision.command[None])[0]
         return sorted(sorted(foils, key=lambda action: -scores[action])[: self.foils])
 
@@ -99,10 +105,10 @@ def enumerate_cases(agent: Agent, rule: CaseRule = STRESS, seed: int = 0) -> Ite
                     yield Case(agent.name, index, decision.step, foil), decision
 
 
-def _foils(agent: Agent, rule: CaseRule, decision: Decision) -> list[int]:
+def _foils(agent: Agent, rule: CaseRule, decision: Decision) -> Sequence[int]:
     """Return the foils of a decision: actions, or the outcomes that its episode does not meet."""
     if not rule.outcomes:
-        return rule.pick_foils(agent.policy, decision)
+        return rule.pick_foils(agent.policy, decision, foils_of(agent, decision))
     return [i for i, text in enumerate(rule.outcomes) if not is_met(agent, decision, outcome(text))]
 
 

@@ -14,6 +14,7 @@ import numpy as np
 from paretofoil.agents import Agent, list_agents, load_agent
 from paretofoil.agents.agent import rollouts
 from paretofoil.core import __version__
+from paretofoil.core.amounts import query_amounts
 from paretofoil.core.decision import Decision
 from paretofoil.core.errors import InvalidInput
 from paretofoil.core.json import Count, brief, read_value
@@ -22,7 +23,7 @@ from paretofoil.core.policy import is_white_box, query, tells_values
 from paretofoil.core.question import KAPPA, Question
 from paretofoil.core.search import Search
 from paretofoil.explanation.outcome import check_outcome, outcome
-from paretofoil.pcn.policy import PCNPolicy
+from paretofoil.pcn.policy import PCNActor, PCNPolicy
 from paretofoil.search.exact import Exact
 from paretofoil.search.registry import choose_search, search_classes
 from paretofoil.study.case import STRESS, Case, CaseRule, OutcomeQuestion, enumerate_cases, make_case_questions
@@ -83,7 +84,7 @@ class Study:
         A default kappa is stored as its number, unless an agent has action values: each decision then has its own.
         Outcomes have none.
         """
-        own = self.rule.outcomes or any(tells_values(agent.policy) for agent in self.agents)
+        own = self.rule.outcomes or any(a.actor or tells_values(a.discrete_policy) for a in self.agents)
         default = None if own else KAPPA
         return {
             "paretofoil": __version__,
@@ -258,11 +259,12 @@ def fingerprint(agent: Agent) -> str:
 
 def _arrays(agent: Agent) -> list[tuple[str, np.ndarray]]:
     """Return the weights of a PCN; for any other policy 256 of its outputs in states it visits."""
-    if isinstance(agent.policy, PCNPolicy):
+    if isinstance(agent.policy, PCNPolicy | PCNActor):
         return sorted(agent.policy.arrays().items())
     issued = agent.front[:4] if len(agent.front) else ((agent.space.low + agent.space.high) / 2)[None]
     visited = [decision.state for episode in rollouts(agent, issued, seed=0) for decision in episode.decisions]
     states = np.stack(visited)[np.arange(256) % len(visited)]
     commands = np.random.default_rng(0).uniform(agent.space.low, agent.space.high, (256, agent.space.dim))
-    scores = query(agent.policy, states, commands).astype(np.float64)
-    return [("answers", np.round(scores, 4) + 0.0)]  # + 0.0 turns -0.0 into 0.0
+    actor = agent.actor
+    scores = query_amounts(actor, states, commands) if actor else query(agent.discrete_policy, states, commands)
+    return [("answers", np.round(scores.astype(np.float64), 4) + 0.0)]  # + 0.0 turns -0.0 into 0.0

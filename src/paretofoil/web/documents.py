@@ -60,7 +60,7 @@ def agent_document(store: AgentStore, name: str) -> dict[str, Any]:
         "stochastic": agent.environment.stochastic,
         "step_limit": agent.environment.max_steps,
         "horizon": agent.horizon,
-        "values": tells_values(agent.policy),
+        "values": tells_values(agent.discrete_policy),
         "paper_box": agent.environment.paper_box is not None and not agent.horizon,
         "provenance": plain(dict(agent.provenance)),
         "white_box": isinstance(agent.policy, WhiteBoxPolicy),
@@ -84,10 +84,10 @@ def episode_document(agent: Agent, spec: EpisodeSpec, episode: Episode) -> dict[
     """Return the library's JSON of an episode, with probabilities, texts and links to pictures."""
     document = episode.to_dict()
     states, commands = (np.array([getattr(d, name) for d in episode]) for name in ("state", "command"))
-    scores = query(agent.policy, states, commands)
+    scores = query(agent.discrete_policy, states, commands)
     for decision, row, entry in zip(episode, scores, document["decisions"], strict=True):
-        entry["probabilities"] = plain(probabilities(agent.policy, row, decision.valid_actions))
-        entry["values"] = plain(action_values(agent.policy, row))
+        entry["probabilities"] = plain(probabilities(agent.discrete_policy, row, decision.valid_actions))
+        entry["values"] = plain(action_values(agent.discrete_policy, row))
         entry["command_text"] = command_text(agent.space, decision.command)
         entry["picture"] = spec.picture_link(decision.step)
         entry["place"] = place_of(agent.environment, decision.snapshot)

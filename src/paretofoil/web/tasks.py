@@ -77,8 +77,8 @@ def _probabilities(agent: Agent, request: Request) -> Any:
         raise InvalidInput.expected(f"actions from 0 to {len(agent.actions) - 1}", max(valid))
     commands = np.stack([as_command(agent, command) for command in request["commands"]])
     states = np.repeat(check_state(agent, request["state"])[None], len(commands), axis=0)
-    scores = query(agent.policy, states, commands)
-    return [probabilities(agent.policy, row, valid).tolist() for row in scores]
+    scores = query(agent.discrete_policy, states, commands)
+    return [probabilities(agent.discrete_policy, row, valid).tolist() for row in scores]
 
 
 def _check_answer(agent: Agent, request: Request) -> Any:

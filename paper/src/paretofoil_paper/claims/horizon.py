@@ -92,7 +92,7 @@ def _count_changed(agent: Agent, episode: Episode, factor: float) -> int:
     """Return the number of decisions of an episode in which another horizon alone changes the greedy action."""
     states, commands = (np.stack(values) for values in zip(*((d.state, d.command) for d in episode), strict=True))
     valid: Sequence[Sequence[int]] = [decision.valid_actions for decision in episode]
-    actions = choose_actions(agent.policy, states, _scale_horizon(commands, factor), valid)
+    actions = choose_actions(agent.discrete_policy, states, _scale_horizon(commands, factor), valid)
     return int((actions != [decision.action for decision in episode]).sum())
 
 

@@ -194,8 +194,8 @@ def _most_probable_foil(agent: Agent, episode: Episode, step: int) -> str:
 
 
 def _probabilities(agent: Agent, decision: Decision, command: np.ndarray) -> np.ndarray:
-    [row] = query(agent.policy, decision.state[None], command[None])
-    return probabilities(agent.policy, row, decision.valid_actions)
+    [row] = query(agent.discrete_policy, decision.state[None], command[None])
+    return probabilities(agent.discrete_policy, row, decision.valid_actions)
 
 
 def _performance(agent: Agent, task: ChooseTask) -> float:
