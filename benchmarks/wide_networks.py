@@ -3,7 +3,8 @@
     python benchmarks/wide_networks.py [--widths 64,256,512] [--depths 2,3,4] [--forms relu,tanh,pcn] [--dims 2,3,4,6]
         [--questions 3] [--seconds 10] [--before CHECKOUT]
 
-The networks imitate a smooth decision and are deployed as torch float32 modules. With --before, another checkout of the
+Other forms: normed (LayerNorm and GELU), lstm, gru, transformer (a Decision Transformer with four heads). The networks
+imitate a smooth decision and are deployed as torch float32 modules. With --before, another checkout of the
 repository answers the same questions in turn. Times are CPU seconds of one thread.
 """
 
@@ -15,6 +16,7 @@ import subprocess
 import sys
 import time
 from pathlib import Path
+from typing import Any
 
 import numpy as np
 import torch
@@ -61,9 +63,68 @@ class Plain(nn.Module):
         return output
 
 
+class Normed(nn.Module):
+    """Layers with LayerNorm and GELU, of the concatenated state and command."""
+
+    def __init__(self, dim: int, width: int, depth: int) -> None:
+        super().__init__()
+        sizes = [STATE + dim] + [width] * depth
+        hidden = [
+            layer for n, m in itertools.pairwise(sizes) for layer in (nn.Linear(n, m), nn.LayerNorm(m), nn.GELU())
+        ]
+        self.body = nn.Sequential(*hidden, nn.Linear(width, ACTIONS))
+
+    def forward(self, states: torch.Tensor, commands: torch.Tensor) -> torch.Tensor:
+        output: torch.Tensor = self.body(torch.cat([states, commands], dim=-1))
+        return output
+
+
+class Recurrent(nn.Module):
+    """An LSTM or a GRU of three steps; the last one has the command, and the others the state alone."""
+
+    def __init__(self, kind: Any, dim: int, width: int, depth: int) -> None:
+        super().__init__()
+        self.first, self.dim = nn.Linear(STATE + dim, width), dim
+        self.memory = kind(width, width, depth - 1, batch_first=True)
+        self.last = nn.Linear(width, ACTIONS)
+
+    def forward(self, states: torch.Tensor, commands: torch.Tensor) -> torch.Tensor:
+        past = torch.cat([states, torch.zeros(len(states), self.dim)], dim=-1)
+        steps = torch.stack([past, 0.5 * past, torch.cat([states, commands], dim=-1)], dim=1)
+        output: torch.Tensor = self.last(self.memory(self.first(steps))[0][:, -1])
+        return output
+
+
+class DecisionTransformer(nn.Module):
+    """Tokens of five past steps, then the command and the state, with causal attention and four heads."""
+
+    def __init__(self, dim: int, width: int, depth: int) -> None:
+        super().__init__()
+        self.command, self.state = nn.Linear(dim, width), nn.Linear(STATE, width)
+        self.place = nn.Parameter(0.1 * torch.randn(12, width))
+        self.blocks = nn.ModuleList(
+            nn.TransformerEncoderLayer(width, 4, 4 * width, 0.0, "gelu", batch_first=True, norm_first=True)
+            for _ in range(depth)
+        )
+        self.norm, self.last = nn.LayerNorm(width), nn.Linear(width, ACTIONS)
+
+    def forward(self, states: torch.Tensor, commands: torch.Tensor) -> torch.Tensor:
+        past = [self.state(states * share) for share in torch.linspace(0.1, 1.0, 10)]
+        tokens = torch.stack([*past, self.command(commands), self.state(states)], dim=1) + self.place
+        mask = nn.Transformer.generate_square_subsequent_mask(12)
+        for block in self.blocks:
+            tokens = block(tokens, mask, is_causal=True)
+        output: torch.Tensor = self.last(self.norm(tokens[:, -1]))
+        return output
+
+
 def make_module(form: str, dim: int, width: int, depth: int) -> nn.Module:
-    if form == "pcn":
-        return Pcn(dim, width, depth)
+    kinds: dict[str, Any] = {"pcn": Pcn, "normed": Normed, "transformer": DecisionTransformer}
+    if form in kinds:
+        module: nn.Module = kinds[form](dim, width, depth)
+        return module
+    if form in ("lstm", "gru"):
+        return Recurrent({"lstm": nn.LSTM, "gru": nn.GRU}[form], dim, width, depth)
     return Plain(dim, width, depth, {"relu": nn.ReLU, "tanh": nn.Tanh}[form])
 
 

@@ -340,6 +340,12 @@ def _dropout(inputs: Sequence[Any], attributes: Attributes) -> Any:
     return inputs[0]
 
 
+def _layer_normalization(inputs: Sequence[Any], attributes: Attributes) -> Any:
+    x, scale, *bias = inputs
+    axes = x.shape[attributes.get("axis", -1) :]
+    return torch.nn.functional.layer_norm(x, axes, scale, bias[0] if bias else None, attributes.get("epsilon", 1e-5))
+
+
 EXACT = {
     *("Constant", "ConstantOfShape", "Identity", "Cast", "Shape", "Size", "Range", "Reshape", "Flatten", "Expand"),
     *("Squeeze", "Unsqueeze", "Transpose", "Concat", "Split", "Slice", "Gather", "GatherND", "Tile", "Pad", "EyeLike"),
@@ -360,6 +366,12 @@ OPERATIONS: dict[str, Operation] = {
     "Tanh": _simple(torch.tanh),
     "Elu": lambda inputs, attributes: torch.nn.functional.elu(inputs[0], attributes.get("alpha", 1.0)),
     "Celu": lambda inputs, attributes: torch.nn.functional.celu(inputs[0], attributes.get("alpha", 1.0)),
+    "Gelu": lambda inputs, attributes: torch.nn.functional.gelu(
+        inputs[0], approximate=attributes.get("approximate", "none")
+    ),
+    "Selu": _simple(torch.nn.functional.selu),
+    "Mish": _simple(torch.nn.functional.mish),
+    "LayerNormalization": _layer_normalization,
     "Softplus": _simple(torch.nn.functional.softplus),
     "Exp": _simple(torch.exp),
     "Log": _simple(torch.log),

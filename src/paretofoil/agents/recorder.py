@@ -27,6 +27,7 @@ from paretofoil.core.program import (
     Product,
     Program,
     Rounding,
+    Softmax,
 )
 
 MAX_UNITS = 4096
@@ -268,9 +269,11 @@ class Symbol(Tensor):
 
     @classmethod
     def __torch_function__(cls, func: Any, types: Any, args: Any = (), kwargs: Any = None) -> Any:
-        name = func.__self__.__name__ if func.__name__ == "__get__" else func.__name__
+        name = func.__self__.__name__ if func.__name__ == "__get__" else func.__name__.partition(".")[0]
         if name in _PROPERTIES:
             return super().__torch_function__(func, types, args, kwargs or {})  # type: ignore[no-untyped-call]
+        if isinstance(func, torch._ops.OpOverload):  # of torch.export or TorchScript, for one type of arguments
+            func = getattr(torch, name, func)
         return _operate(name, func, args, dict(kwargs or {}))
 
     @classmethod
@@ -292,14 +295,7 @@ _EXACT = {
     *("long", "int", "bool", "isnan", "isfinite", "argmax", "argmin", "nonzero", "any", "all"),
 }
 """Operations that are exact on numbers of the state that were not rounded."""
-_NAMES = {
-    "layer_norm": "LayerNorm",
-    "group_norm": "GroupNorm",
-    "rms_norm": "RMSNorm",
-    "scaled_dot_product_attention": "attention",
-    "multi_head_attention_forward": "attention",
-    **dict.fromkeys(("gt", "lt", "ge", "le", "eq", "ne"), "a comparison"),
-}
+_NAMES = dict.fromkeys(("gt", "lt", "ge", "le", "eq", "ne"), "a comparison")
 _WRITES = {f"__i{name}__": name for name in ("add", "sub", "mul")} | {"__itruediv__": "div", "__idiv__": "div"}
 _AFTER_TAIL = {
     "softmax": {"log"},
@@ -321,7 +317,9 @@ def _operate(name: str, function: Any, args: Arguments, kwargs: Named) -> Any:
     if name in _WRITES or (name.endswith("_") and name[:-1] in operations):
         name, writes = _WRITES.get(name, name[:-1]), True
         function = getattr(torch, name, function)
-    if all(symbol.is_constant and not symbol.error.any() for symbol in symbols) and name in _READS_VALUES | _EXACT:
+    whole = name == "to" and any(not getattr(kind, "is_floating_point", True) for kind in (*args[1:], *kwargs.values()))
+    exact = whole or name in _READS_VALUES | _EXACT
+    if exact and all(symbol.is_constant and not symbol.error.any() for symbol in symbols):
         deployed = _each((args, kwargs), lambda tensor: _deployed(tensor) if isinstance(tensor, Symbol) else tensor)
         return function(*deployed[0], **deployed[1])
     if name in _READS_VALUES:
@@ -330,11 +328,19 @@ def _operate(name: str, function: Any, args: Arguments, kwargs: Named) -> Any:
         plain = name.strip("_")
         shown = f"{_NAMES[plain]} ({plain})" if plain in _NAMES else plain
         raise NotWhiteBox(f"{shown} of values that depend on the command")
-    for symbol in symbols:
-        if symbol.tail and name not in _AFTER_TAIL[symbol.tail] | _ALWAYS:
-            raise NotWhiteBox(f"{name.strip('_')} after {symbol.tail}")
+    if any(symbol.tail and name not in _AFTER_TAIL[symbol.tail] | _ALWAYS for symbol in symbols):
+        args, kwargs = _each((args, kwargs), lambda tensor: _without_tail(tensor, name.strip("_")))
     result = operations[name](function, args, kwargs)
     return _write(args[0], result, name) if writes else result
+
+
+def _without_tail(tensor: Tensor, name: str) -> Tensor:
+    """Return a softmax as a node, because the program goes on behind it."""
+    if not isinstance(tensor, Symbol) or not tensor.tail:
+        return tensor
+    if tensor.tail != "softmax":
+        raise NotWhiteBox(f"{name} after {tensor.tail}")
+    return softmax_node(tensor)
 
 
 def _write(target: Any, result: Symbol, name: str) -> Symbol:
@@ -666,6 +672,8 @@ def _cast(function: Any, args: Arguments, kwargs: Named) -> Any:
 
 def _sum(function: Any, args: Arguments, kwargs: Named) -> Any:
     """Record a sum. A plain number is a constant tensor; `alpha` is a factor of the second tensor."""
+    if len(args) > 2:  # as TorchScript calls it
+        args, kwargs = args[:2], {**kwargs, "alpha": args[2]}
     terms = [*args, kwargs.pop("other")] if "other" in kwargs else args
     tensors = tuple(
         term if isinstance(term, Tensor) else torch.tensor(float(term), dtype=torch.float64) for term in terms
@@ -687,9 +695,10 @@ def _difference(function: Any, args: Arguments, kwargs: Named) -> Any:
 
 def _quotient(function: Any, args: Arguments, kwargs: Named) -> Any:
     divisor = args[1] if len(args) > 1 else kwargs.get("other")
-    varying = isinstance(divisor, Symbol) and not divisor.is_constant
-    if kwargs.get("rounding_mode") is not None or varying:
-        raise NotWhiteBox("a division by, or rounding of, values that depend on the command")
+    if kwargs.get("rounding_mode") is not None:
+        raise NotWhiteBox("rounding of values that depend on the command")
+    if isinstance(divisor, Symbol) and not divisor.is_constant:
+        raise NotWhiteBox("a division by values that depend on the command")
     if not isinstance(divisor, Symbol):
         return linear_in_one(function, args, kwargs, terms=1)
     value, error = divisor.basis, divisor.error
@@ -707,6 +716,12 @@ def _power(function: Any, args: Arguments, kwargs: Named) -> Any:
     if not isinstance(base, Symbol) or isinstance(exponent, Tensor) or exponent not in range(1, 17):
         raise NotWhiteBox("a power whose exponent is not a whole number from 1 to 16")
     return base if exponent == 1 else base * _power(function, (base, exponent - 1), {})
+
+
+def _matrix_product(function: Any, args: Arguments, kwargs: Named) -> Any:
+    if len(symbols_in((args, kwargs))) == 2 and not any(symbol.is_constant for symbol in symbols_in((args, kwargs))):
+        return contract(*(reversed(args) if getattr(function, "__name__", "") == "__rmatmul__" else args))
+    return linear_in_one(function, args, kwargs)
 
 
 def _linear(function: Any, args: Arguments, kwargs: Named) -> Any:
@@ -773,9 +788,17 @@ def _activation(name: Function) -> Operation:
 
 
 def _elu(x: Any, alpha: float = 1.0) -> Any:
-    if alpha != 1.0:
-        raise NotWhiteBox(f"ELU with an alpha of {alpha:g}")
-    return x.recording.activate("elu", x)
+    if alpha == 1.0:
+        return x.recording.activate("elu", x)
+    return relu(x) * (1.0 - alpha) + x.recording.activate("elu", x) * alpha
+
+
+def _selu(x: Any) -> Any:
+    return _elu(x, 1.6732632423543772) * 1.0507009873554805
+
+
+def _gelu(x: Any, approximate: str = "none") -> Any:
+    return x.recording.activate("gelu" if approximate == "none" else "gelu-tanh", x)
 
 
 def _celu(x: Any, alpha: float = 1.0) -> Any:
@@ -797,19 +820,259 @@ def _product(function: Any, args: Arguments, kwargs: Named) -> Any:
             if x.recording.is_activated("sigmoid", x, gate):
                 return x.recording.activate("silu", x)
         if not any(symbol.is_constant for symbol in symbols):
-            return multiply(*symbols)
+            return multiply(symbols[0], symbols[1])
     return linear_in_one(function, args, kwargs, terms=1)
 
 
-def multiply(x: Any, y: Any) -> Symbol:
+def multiply(x: Any, y: Any, limit: float = np.inf) -> Symbol:
     """Return the products of the entries of two symbols as a node; of squares, if both are the same."""
     recording, square = x.recording, x is y or (x.nodes == y.nodes and torch.equal(x.basis, y.basis))
     shape = np.broadcast_shapes(x.shape, y.shape)
     operands = [tensor.expand(shape) for tensor in ((x,) if square else (x, y))]
     sizes = [recording.largest_sizes(one.basis.abs() + one.error, one.nodes).flatten() for one in operands]
-    result = recording.append(Product(), operands, sizes[0] * sizes[-1], recording.gamma(1))
+    largest = (sizes[0] * sizes[-1]).clamp(max=limit)
+    result = recording.append(Product(), operands, largest, recording.gamma(1), limit)
     result.error[0] += recording.smallest
     return result
+
+
+def contract(x: Any, y: Any) -> Any:
+    """Return the product of matrices (..., n, k) and (..., k, m) that both depend on the command.
+
+    Of x = x0 + dx and y = y0 + dy, with constants x0 and y0, only dx dy is a node, and only where both vary. The result
+    is the sum of x0 y, dx y0 and dx dy.
+    """
+    recording = x.recording
+    recording.unknown = recording.unknown or "the rounding of products of two matrices is not derived"
+    if x.ndim < 2 or y.ndim < 2:
+        raise NotWhiteBox("a product of two vectors that both depend on the command")
+    x, y = (tensor.expand(*np.broadcast_shapes(x.shape[:-2], y.shape[:-2]), *tensor.shape[-2:]) for tensor in (x, y))
+    with _identity(recording):
+        fixed = [recording.constant(tensor.basis[0]) for tensor in (x, y)]
+        moving = [tensor - constant for tensor, constant in zip((x, y), fixed, strict=True)]
+        total = fixed[0] @ y + moving[0] @ fixed[1]
+        rows, columns = (
+            (moving[0].basis != 0).any(0).any(-1),
+            (moving[1].basis != 0).any(0).any(-2),
+        )  # (..., n), (..., m)
+        where = (rows[..., :, None] & columns[..., None, :]).nonzero(as_tuple=True)
+        if not len(where[0]):
+            return total
+        terms = x.shape[-1]
+        left = moving[0][(*where[:-2], where[-2])].reshape(-1)
+        right = moving[1].transpose(-1, -2)[(*where[:-2], where[-1])].reshape(-1)
+        sizes = [recording.largest_sizes(one.basis.abs(), one.nodes) for one in (left, right)]
+        node = recording.append(Product(terms), (left, right), (sizes[0] * sizes[1]).reshape(-1, terms).sum(dim=1), 0.0)
+        return total + _scattered(node, where, total.shape)
+
+
+def _scattered(symbol: Symbol, where: tuple[Tensor, ...], shape: Sequence[int], base: Tensor | None = None) -> Symbol:
+    """Return a symbol of a shape with the entries (n,) of another one at some places, and `base` or 0 elsewhere."""
+    places = torch.from_numpy(np.ravel_multi_index([index.numpy() for index in where], tuple(shape)))
+    size = math.prod(shape)
+    basis, error = (
+        part.new_zeros(len(part), size).index_copy(1, places, part) for part in (symbol.basis, symbol.error)
+    )
+    if base is not None:
+        kept = torch.ones(size, dtype=torch.bool).index_fill(0, places, False)
+        basis[0] = torch.where(kept, base.flatten(), basis[0])
+    basis, error = (part.reshape(-1, *shape) for part in (basis, error))
+    return Symbol(symbol.recording, basis, error, symbol.nodes)
+
+
+_MASKED = -1e5
+"""The exponential of this is 0 in float64."""
+
+
+def softmax_node(x: Any) -> Any:
+    """Return the softmax over the last axis as a node, where it depends on the command."""
+    recording, masked = x.recording, x.basis[0] <= IMPOSSIBLE
+    basis, error = x.basis.clone(), x.error.clone()
+    basis[0, masked], error[:, masked] = _MASKED, 0.0
+    x = Symbol(recording, basis, error, x.nodes)
+    varies = (basis[1:] != 0).any(0).any(-1)
+    if not varies.any():
+        return recording.constant(torch.softmax(basis[0], dim=-1))
+    count, where = x.shape[-1], varies.nonzero(as_tuple=True)
+    groups = x[where].reshape(-1)
+    slip = recording.activation_roundings * min(recording.unit, FLOAT32) + recording.gamma(count)
+    node = recording.append(Softmax(count), (groups,), torch.ones(len(where[0]) * count, dtype=torch.float64), slip)
+    every = tuple(index.repeat_interleave(count) for index in where)
+    last = torch.arange(count).repeat(len(where[0]))
+    return _scattered(node, (*every, last), x.shape, torch.softmax(basis[0], dim=-1))
+
+
+def attention(
+    query: Any,
+    key: Any,
+    value: Any,
+    attn_mask: Any = None,
+    dropout_p: float = 0.0,
+    is_causal: bool = False,
+    scale: float | None = None,
+    enable_gqa: bool = False,
+) -> Any:
+    """Scaled dot-product attention, by its formula."""
+    if dropout_p or enable_gqa:
+        raise NotWhiteBox("attention with dropout or with groups of heads")
+    scores = (query @ key.transpose(-1, -2)) * (query.shape[-1] ** -0.5 if scale is None else scale)
+    if is_causal:
+        attn_mask = torch.ones(scores.shape[-2:], dtype=torch.bool).tril()
+    if attn_mask is not None:
+        scores = masked_fill(scores, ~attn_mask, -np.inf) if attn_mask.dtype == torch.bool else scores + attn_mask
+    return torch.softmax(scores, dim=-1) @ value
+
+
+def _multi_head_attention(
+    query: Any,
+    key: Any,
+    value: Any,
+    embed_dim: int,
+    num_heads: int,
+    weight: Any,
+    bias: Any,
+    bias_k: Any,
+    bias_v: Any,
+    add_zero_attn: bool,
+    dropout_p: float,
+    out_weight: Tensor,
+    out_bias: Tensor,
+    training: bool = True,
+    key_padding_mask: Any = None,
+    need_weights: bool = True,
+    attn_mask: Any = None,
+    use_separate_proj_weight: bool = False,
+    q_proj_weight: Any = None,
+    k_proj_weight: Any = None,
+    v_proj_weight: Any = None,
+    average_attn_weights: bool = True,
+    is_causal: bool = False,
+    **others: Any,
+) -> Any:
+    """The attention of nn.MultiheadAttention, of tensors (time, batch, size)."""
+    extras = (bias_k, bias_v, key_padding_mask, *others.values())
+    if (training and dropout_p) or add_zero_attn or any(extra is not None for extra in extras) or query.ndim != 3:
+        raise NotWhiteBox("attention with dropout in training mode, padding or additional keys")
+    weights = (q_proj_weight, k_proj_weight, v_proj_weight) if use_separate_proj_weight else weight.chunk(3)
+    biases = (None,) * 3 if bias is None else bias.chunk(3)
+    linear = torch.nn.functional.linear
+    q, k, v = (
+        linear(x, w, b).reshape(len(x), -1, num_heads, embed_dim // num_heads).permute(1, 2, 0, 3)
+        for x, w, b in zip((query, key, value), weights, biases, strict=True)
+    )  # (batch, heads, time, size)
+    mask = None if attn_mask is None else attn_mask.reshape(-1, 1, *attn_mask.shape[-2:])
+    mixed = attention(q, k, v, mask, is_causal=is_causal and attn_mask is None)
+    joined = mixed.permute(2, 0, 1, 3).reshape(query.shape[0], -1, embed_dim)
+    return linear(joined, out_weight, out_bias), None
+
+
+def _normalised(x: Any, count: int, eps: float, *, centered: bool) -> Any:
+    """Divide the last `count` entries by their root mean square, or by their standard deviation.
+
+    The square of none of the results is larger than their number.
+    """
+    if x.is_constant:
+        raise NotWhiteBox("a norm of values that do not depend on the command")  # the module computes it
+    x.recording.unknown = x.recording.unknown or "the rounding of layers that normalise is not derived"
+    rows = x.reshape(-1, count)
+    rows = rows - rows.mean(dim=1, keepdim=True) if centered else rows
+    recording = x.recording
+    size = recording.largest_sizes(rows.basis.abs() + rows.error, rows.nodes)
+    squares = recording.append(Product(count), (rows.reshape(-1),), (size * size).sum(dim=1), recording.gamma(count))
+    inverse = recording.activate("rsqrt", squares.reshape(-1, 1) / count + eps, limit=eps**-0.5)
+    return multiply(rows, inverse, limit=math.sqrt(count)).reshape(x.shape)
+
+
+def _scaled(x: Any, weight: Tensor | None, bias: Tensor | None) -> Any:
+    x = x if weight is None else x * weight
+    return x if bias is None else x + bias
+
+
+def _layer_norm(
+    x: Any, normalized_shape: Sequence[int], weight: Any = None, bias: Any = None, eps: float = 1e-5, *_: Any
+) -> Any:
+    return _scaled(_normalised(x, math.prod(normalized_shape), eps, centered=True), weight, bias)
+
+
+def _rms_norm(x: Any, normalized_shape: Sequence[int], weight: Any = None, eps: float | None = None) -> Any:
+    eps = torch.finfo(x.dtype).eps if eps is None else eps
+    return _scaled(_normalised(x, math.prod(normalized_shape), eps, centered=False), weight, None)
+
+
+def _group_norm(x: Any, num_groups: int, weight: Any = None, bias: Any = None, eps: float = 1e-5, *_: Any) -> Any:
+    shape = (-1, *[1] * (x.ndim - 2))
+    weight, bias = (None if part is None else part.reshape(shape) for part in (weight, bias))
+    return _scaled(_normalised(x, x[0].numel() // num_groups, eps, centered=True), weight, bias)
+
+
+def _lstm_cell(x: Any, state: Sequence[Any], *weights: Tensor) -> Any:
+    hidden, memory = state
+    gates = _gates(x, hidden, weights)
+    total = gates[0] + gates[1]
+    enter, keep, new, leave = total.chunk(4, dim=-1)
+    memory = torch.sigmoid(keep) * memory + torch.sigmoid(enter) * torch.tanh(new)
+    return torch.sigmoid(leave) * torch.tanh(memory), memory
+
+
+def _gru_cell(x: Any, hidden: Any, *weights: Tensor) -> Any:
+    given, remembered = (part.chunk(3, dim=-1) for part in _gates(x, hidden, weights))
+    reset, update = (torch.sigmoid(one + other) for one, other in zip(given[:2], remembered[:2], strict=True))
+    new = torch.tanh(given[2] + reset * remembered[2])
+    return (1.0 - update) * new + update * hidden
+
+
+def _rnn_cell(squash: Callable[[Any], Any]) -> Callable[..., Any]:
+    return lambda x, hidden, *weights: squash(sum(_gates(x, hidden, weights)))
+
+
+def _gates(x: Any, hidden: Any, weights: Sequence[Tensor]) -> list[Any]:
+    """Return what a recurrent cell makes of its input and of its memory, by linear layers."""
+    linear, biases = torch.nn.functional.linear, weights[2:] or (None, None)
+    return [linear(given, weight, bias) for given, weight, bias in zip((x, hidden), weights[:2], biases, strict=True)]
+
+
+def _recurrent(cell: Callable[..., Any], is_lstm: bool = False) -> Callable[..., Any]:
+    """Return a recurrent network of several layers and steps, by its cell."""
+
+    def operation(
+        x: Any,
+        state: Any,
+        weights: Sequence[Tensor],
+        has_biases: bool,
+        num_layers: int,
+        dropout: float,
+        train: bool,
+        bidirectional: bool,
+        batch_first: bool,
+    ) -> Any:
+        if bidirectional or (dropout and train) or x.ndim != 3:
+            raise NotWhiteBox("a recurrent network in both directions, with dropout, or without a batch")
+        x.recording.unknown = x.recording.unknown or "the rounding of recurrent networks is not derived"
+        steps = list(x.unbind(1 if batch_first else 0))
+        each, ends = len(weights) // num_layers, []  # type: int, list[Any]
+        for layer in range(num_layers):
+            own = weights[layer * each : (layer + 1) * each]
+            memory = tuple(part[layer] for part in state) if is_lstm else state[layer]
+            for i, step in enumerate(steps):
+                memory = cell(step, memory, *own)
+                steps[i] = memory[0] if is_lstm else memory
+            ends.append(memory)
+        output = torch.stack(steps, dim=1 if batch_first else 0)
+        if is_lstm:
+            return output, *(torch.stack([end[i] for end in ends]) for i in (0, 1))
+        return output, torch.stack(ends)
+
+    return operation
+
+
+def _plain(make: Callable[..., Tensor]) -> Operation:
+    """Return an operation that needs no more than the shape, the number format and the device of a symbol."""
+
+    def operation(function: Any, args: Arguments, kwargs: Named) -> Any:
+        like = torch.zeros(args[0].shape, dtype=args[0].dtype, device=args[0].device)
+        return make(like, *args[1:], **kwargs)
+
+    return operation
 
 
 def _assign(function: Any, args: Arguments, kwargs: Named) -> None:
@@ -877,15 +1140,19 @@ def _all(operation: Operation, names: str) -> dict[str, Operation]:
 
 
 OPERATIONS: dict[str, Operation] = {
-    **_all(_view, "reshape view flatten unflatten squeeze unsqueeze transpose permute swapaxes movedim narrow select"),
+    **_all(
+        _view, "t reshape view flatten unflatten squeeze unsqueeze transpose permute swapaxes movedim narrow select"
+    ),
     **_all(_view, "__getitem__ chunk split tensor_split unbind expand contiguous"),
+    **_all(lambda function, args, kwargs: args[0].expand(args[1].shape), "expand_as"),
+    **_all(lambda function, args, kwargs: args[0].reshape(args[1].shape), "view_as reshape_as"),
     **_all(_cast, "to float double cpu cuda detach"),
     **_all(linear_in_one, "sum mean cumsum"),
     **_all(move, "clone repeat repeat_interleave index_select flip roll"),
     **_all(_called(lambda x: Symbol(x.recording, -x.basis, x.error, x.nodes), input="x"), "neg __neg__"),
     **_all(_convolution, "conv1d conv2d conv3d"),
     **_all(_product, "mul multiply __mul__ __rmul__"),
-    **_all(linear_in_one, "matmul mm bmm mv dot __matmul__ __rmatmul__"),
+    **_all(_matrix_product, "matmul mm bmm mv dot __matmul__ __rmatmul__"),
     "einsum": _einsum,
     **_all(linear_in_all, "cat concat concatenate stack hstack vstack"),
     **_all(_sum, "add __add__ __radd__ __rsub__ rsub"),
@@ -902,6 +1169,33 @@ OPERATIONS: dict[str, Operation] = {
     **_all(_activation("sigmoid"), "sigmoid special_expit"),
     "tanh": _activation("tanh"),
     "silu": _activation("silu"),
+    "mish": _activation("mish"),
+    "gelu": _called(_gelu, input="x"),
+    "selu": _called(_selu, input="x"),
+    "layer_norm": _called(_layer_norm, input="x"),
+    "rms_norm": _called(_rms_norm, input="x"),
+    "group_norm": _called(_group_norm, input="x"),
+    "scaled_dot_product_attention": _called(attention),
+    "multi_head_attention_forward": _called(
+        _multi_head_attention,
+        embed_dim_to_check="embed_dim",
+        in_proj_weight="weight",
+        in_proj_bias="bias",
+        out_proj_weight="out_weight",
+        out_proj_bias="out_bias",
+    ),
+    "lstm_cell": _called(_lstm_cell),
+    "gru_cell": _called(_gru_cell),
+    "rnn_tanh_cell": _called(_rnn_cell(torch.tanh)),
+    "rnn_relu_cell": _called(_rnn_cell(torch.relu)),
+    "lstm": _called(_recurrent(_lstm_cell, is_lstm=True)),
+    "gru": _called(_recurrent(_gru_cell)),
+    "rnn_tanh": _called(_recurrent(_rnn_cell(torch.tanh))),
+    "rnn_relu": _called(_recurrent(_rnn_cell(torch.relu))),
+    **{name: _plain(getattr(torch, name)) for name in ("zeros_like", "ones_like", "full_like", "empty_like")},
+    **{
+        name: _plain(getattr(Tensor, name)) for name in ("new_zeros", "new_ones", "new_full", "new_tensor", "new_empty")
+    },
     "elu": _called(_elu, input="x"),
     "celu": _called(_celu, input="x"),
     "softplus": _called(_softplus, input="x"),

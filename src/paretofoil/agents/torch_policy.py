@@ -20,6 +20,7 @@ except ImportError:
 
 from paretofoil.agents.features import FeatureModule
 from paretofoil.agents.recorder import FLOAT32, NotWhiteBox, Symbol, run
+from paretofoil.agents.torchscript import ScriptedGraph
 from paretofoil.core.amounts import ActionSpace
 from paretofoil.core.command import CommandSpace, format_numbers
 from paretofoil.core.feature import Feature, Features, default_names, read_features
@@ -292,13 +293,16 @@ def _as_policy(states: np.ndarray, black_box: TorchPolicy) -> TorchPolicy:
 
 def fold_module(policy: TorchPolicy, state: np.ndarray) -> tuple[Program, float]:
     """Return the fold at a state and the error of its logits, or raise `NotWhiteBox` with the reason."""
-    if any(isinstance(part, torch.jit.ScriptModule) for part in policy.module.modules()):
-        raise NotWhiteBox("a scripted module, whose operations cannot be recorded")
+    recorded = policy
+    if isinstance(policy.module, torch.jit.ScriptModule):
+        recorded = replace(policy, module=ScriptedGraph(policy.module))
+    elif any(isinstance(part, torch.jit.ScriptModule) for part in policy.module.modules()):
+        raise NotWhiteBox("a scripted module inside another one, whose operations cannot be recorded")
     states = policy.tensor(np.asarray(state, dtype=np.float32)[None])
     reach = REACH * np.maximum(np.abs(policy.space.low), np.abs(policy.space.high))
     try:
         with _uncompiled():
-            recording, output = run(policy.call, states, reach, *_precision(policy.module))
+            recording, output = run(recorded.call, states, reach, *_precision(policy.module))
     except NotWhiteBox:
         raise
     except Exception as error:  # the module is the user's code, which may do anything with a symbol
@@ -421,6 +425,8 @@ def _call(module: nn.Module, inputs: Inputs, states: Tensor, commands: Tensor) -
 
 def _select_head(output: Any, head: Head) -> Any:
     """Return one output: an item of a tuple or dict, or an attribute."""
+    if isinstance(output, torch.distributions.Categorical):
+        return output.logits
     if head is None:
         return output
     if not isinstance(output, Tensor):
