@@ -1,14 +1,17 @@
 """Compare the time of answers between two checkouts, side by side in one run.
 
     python benchmarks/floor.py BEFORE [AFTER] [--questions 40] [--rounds 3] [--agents NAME ...] [--parts PART ...]
+        [--compiled] [--held-out]
 
 BEFORE and AFTER are folders of checkouts; AFTER is this one if omitted. Processes of both take turns, with one thread,
 and report CPU seconds. Parts: `answer` (one warm proven answer), `together` (many proven answers in one batch, as a
 study asks them), `explain` (one warm explanation, with rollouts and the proven range) and `cold` (one process of
-`paretofoil explain`). Prints the least seconds of all rounds, how many statuses differ, and the ratios of distances.
+`paretofoil explain`). `--compiled` lets AFTER use the compiled form (extra `[fast]`), and `--held-out` asks other
+questions. Prints the least seconds of all rounds, how many statuses differ, and the ratios of distances.
 """
 
 import argparse
+import itertools
 import json
 import os
 import resource
@@ -32,10 +35,12 @@ def main() -> None:
     parser.add_argument("--rounds", type=int, default=3)
     parser.add_argument("--agents", nargs="+", default=AGENTS)
     parser.add_argument("--parts", nargs="+", choices=PARTS, default=PARTS)
+    parser.add_argument("--compiled", action="store_true")
+    parser.add_argument("--held-out", action="store_true")
     parser.add_argument("--child", choices=PARTS[:-1], help=argparse.SUPPRESS)
     options = parser.parse_args()
     if options.child:
-        print(json.dumps(measure(options.child, options.agents[0], options.questions)))
+        print(json.dumps(measure(options.child, options.agents[0], options.questions, options)))
         return
     print(
         f"{'part':9} {'agent':20} {'before, ms':>11} {'after, ms':>10} {'times faster':>13} {'statuses':>9} distances"
@@ -50,9 +55,9 @@ def compare(part: str, agent: str, options: argparse.Namespace) -> None:
     checkouts, runs = (options.before, options.after), ([], [])  # type: tuple[Path, Path], tuple[list, list]
     for _ in range(options.rounds):
         for checkout, results in zip(checkouts, runs, strict=True):
-            results.append(
-                run_cold(checkout) if part == "cold" else run_child(checkout, part, agent, options.questions)
-            )
+            flags = ["--held-out"] * options.held_out + ["--compiled"] * (options.compiled and results is runs[1])
+            cold = part == "cold"
+            results.append(run_cold(checkout) if cold else run_child(checkout, part, agent, options.questions, flags))
     before, after = (min(run["seconds"] for run in results) for results in runs)
     old, new = (results[0]["answers"] for results in runs)
     changed = sum(one[0] != other[0] for one, other in zip(old, new, strict=True))
@@ -68,9 +73,9 @@ def environment(checkout: Path) -> dict[str, str]:
     return {**os.environ, **cache, "PYTHONPATH": str(checkout / "src"), "OMP_NUM_THREADS": "1"}
 
 
-def run_child(checkout: Path, part: str, agent: str, questions: int) -> dict[str, Any]:
+def run_child(checkout: Path, part: str, agent: str, questions: int, flags: list[str]) -> dict[str, Any]:
     """Return the seconds and the answers of a process that imports a checkout."""
-    settings = ["--child", part, "--agents", agent, "--questions", str(questions)]
+    settings = ["--child", part, "--agents", agent, "--questions", str(questions), *flags]
     command = [sys.executable, __file__, str(checkout), *settings]
     done = subprocess.run(command, env=environment(checkout), stdout=subprocess.PIPE, check=True)
     result: dict[str, Any] = json.loads(done.stdout)
@@ -90,7 +95,7 @@ def run_cold(checkout: Path) -> dict[str, Any]:
     return {"seconds": spent() - before, "answers": [(a["status"], a["closest"]["distance"]) for a in answers]}
 
 
-def measure(part: str, name: str, count: int) -> dict[str, Any]:
+def measure(part: str, name: str, count: int, options: argparse.Namespace) -> dict[str, Any]:
     """Return the CPU seconds of one answer, and the status and distance of each."""
     from paretofoil.agents import load_agent
     from paretofoil.explanation.ask import ask
@@ -98,9 +103,16 @@ def measure(part: str, name: str, count: int) -> dict[str, Any]:
     from paretofoil.search import Exact
     from paretofoil.study.case import enumerate_cases, evenly, make_case_question
 
+    if options.compiled:
+        from paretofoil.proof.compiled import enable
+
+        assert enable(), "install the extra [fast]"
     agent = load_agent(name)
     cases = list(enumerate_cases(agent))
-    picked = [cases[i] for i in evenly(len(cases), count)]
+    numbers = evenly(len(cases), count)
+    if options.held_out:
+        numbers = sorted({(i + j) // 2 for i, j in itertools.pairwise(numbers)} - set(numbers))
+    picked = [cases[i] for i in numbers]
     questions = [make_case_question(agent, case, decision) for case, decision in picked]
     foils = [(decision, question.foil) for (_, decision), question in zip(picked, questions, strict=True)]
 

@@ -2,12 +2,14 @@
 
 from collections.abc import Callable
 from dataclasses import dataclass, fields
+from functools import cached_property
 from typing import Self
 
 import numpy as np
 
 from paretofoil.core.command import Norm
 from paretofoil.core.options import Stop, now
+from paretofoil.proof import compiled
 from paretofoil.proof.bounds import Facets, HalfSpaces
 from paretofoil.proof.halfspace import cut, nearest
 from paretofoil.proof.networks import MarginNetwork, OddsNetwork
@@ -56,8 +58,16 @@ class Claim:
         whole = self.grid > 0
         return np.where(whole, np.maximum(low, first), low), np.where(whole, np.minimum(high, last), high)
 
+    @cached_property
+    def chain(self) -> "tuple[np.ndarray, np.ndarray, np.ndarray] | None":
+        """The network for the compiled functions; None if they do not cover the claim."""
+        plain = self.norm == "l2" and self.facets is None and self.grid is None
+        return compiled.chain_of(self.network) if plain else None
+
     def upper_bounds(self, low: np.ndarray, high: np.ndarray) -> HalfSpaces:
         """Return upper bounds of the margins over boxes low, high (B, d)."""
+        if self.chain is not None:
+            return HalfSpaces(*compiled.kernels.upper_bounds(self.chain, low, high, self.level))
         bounds = self.network.upper_bounds(low, high, self.level)
         return bounds if self.facets is None else self.facets.append_to(bounds, self.level)
 
@@ -187,6 +197,10 @@ def branch_and_bound(
 
 def bound_boxes(claim: Claim, low: np.ndarray, high: np.ndarray, radius: float, *, contract: bool = True) -> Boxes:
     """Bound and contract boxes low, high (B, d), and return those that may hold a point within the radius."""
+    if claim.chain is not None and contract:
+        low, high, point = low.copy(), high.copy(), np.empty_like(low)
+        bound = compiled.kernels.bound_boxes(claim.chain, low, high, claim.level, radius, point)
+        return Boxes(low, high, bound, widest(claim, low, high), point)[bound < radius]
     slopes, levels = np.zeros((len(low), 0, low.shape[1])), np.zeros((len(low), 0))
     if contract:
         low, high = cut(slopes, levels, low, high, radius, claim.norm)

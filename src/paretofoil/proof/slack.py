@@ -74,6 +74,8 @@ class Allowance:
         if not self.network.num_rivals:
             return False
         off = np.abs(margins - self.network.margins(z).min(axis=1)) > self.slack
+        if not off.any():
+            return False
         low, high, margins = z[off] - self.around, z[off] + self.around, margins[off]
         upper = self.network.upper_bounds(low, high).highest(low, high).min(axis=1, initial=np.inf)
         lower = self.network.lower_bounds(low, high).min(axis=1, initial=np.inf)

@@ -10,6 +10,7 @@ from typing import ClassVar
 import numpy as np
 
 from paretofoil.core.command import Norm, length
+from paretofoil.proof import compiled
 from paretofoil.proof.branch_and_bound import Claim
 from paretofoil.proof.halfspace import nearest
 from paretofoil.search.budget import Budget
@@ -107,6 +108,10 @@ def walk(
     oracle: Oracle, starts: np.ndarray, margins: np.ndarray | None = None, *, steps: int, trust: float
 ) -> tuple[np.ndarray, np.ndarray]:
     """Return the closest valid points (N, d) of walks from starts (N, d), and their distances, infinite if invalid."""
+    if isinstance(oracle, NetworkMargins) and oracle.claim.chain is not None:
+        claim = oracle.claim
+        points, distances = compiled.kernels.walk(claim.chain, claim.low, claim.high, claim.level, starts, steps, trust)
+        return points, distances
     walks = _Walks(oracle, np.clip(starts, oracle.low, oracle.high), margins, trust)
     for step in range(steps):
         if not walks.step(*oracle.memory[step % len(oracle.memory)]):

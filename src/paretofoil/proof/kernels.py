@@ -1,0 +1,585 @@
+"""Margins, bounds and walks of chains of layers, compiled by numba (extra `[fast]`).
+
+Each function does for one point or one box what the NumPy form does for many: `MarginNetwork`, `relaxation`, `bounds`,
+`halfspace`, `branch_and_bound.bound_boxes` and `trust_region.walk`. Sums have the same terms in another order, which
+the pads cover. Nothing is computed with fast-math. The result of a point or a box does not depend on the others.
+"""
+
+from collections.abc import Callable
+from typing import Any, TypeVar, cast
+
+import numba
+import numpy as np
+
+_SMALL_WIDTH = 1e-6
+
+F = TypeVar("F", bound=Callable[..., Any])
+Chain = tuple[np.ndarray, np.ndarray, np.ndarray]
+"""Sizes of the layers' inputs and of the outputs (L + 1,); activations (L - 1,), see `KINDS`; numbers: of each layer
+the weight (outputs, inputs), its transpose, bias and pad."""
+KINDS = {"sigmoid": 0, "tanh": 1, "relu": 2}
+
+
+def compiled(function: F) -> F:
+    """Compile a function when it is first called, and store the result for other processes."""
+    return cast(F, numba.njit(cache=True, error_model="numpy")(function))
+
+
+@compiled
+def _times(vector: np.ndarray, transposed: np.ndarray, out: np.ndarray) -> None:
+    """Write weight . vector to out, given the transposed weight (inputs, outputs)."""
+    out[:] = 0.0
+    for j in range(transposed.shape[0]):
+        for i in range(transposed.shape[1]):
+            out[i] += transposed[j, i] * vector[j]
+
+
+@compiled
+def _times_absolute(vector: np.ndarray, transposed: np.ndarray, out: np.ndarray) -> None:
+    """Write |weight| . vector to out."""
+    out[:] = 0.0
+    for j in range(transposed.shape[0]):
+        for i in range(transposed.shape[1]):
+            out[i] += abs(transposed[j, i]) * vector[j]
+
+
+@compiled
+def _rows_times(rows: np.ndarray, weight: np.ndarray) -> np.ndarray:
+    """Return rows (R, outputs) . weight (outputs, inputs)."""
+    result = np.zeros((rows.shape[0], weight.shape[1]))
+    for r in range(rows.shape[0]):
+        for i in range(weight.shape[0]):
+            factor = rows[r, i]
+            if factor != 0.0:
+                for j in range(weight.shape[1]):
+                    result[r, j] += factor * weight[i, j]
+    return result
+
+
+@compiled
+def _layer(chain: Chain, number: int) -> tuple[np.ndarray, np.ndarray, np.ndarray, np.ndarray]:
+    """Return weight, transposed weight, bias and pad of a layer."""
+    sizes, _, numbers = chain
+    start = 0
+    for k in range(number):
+        start += 2 * sizes[k] * sizes[k + 1] + 2 * sizes[k + 1]
+    n, m = sizes[number], sizes[number + 1]
+    weight = numbers[start : start + n * m].reshape((m, n))
+    transposed = numbers[start + n * m : start + 2 * n * m].reshape((n, m))
+    start += 2 * n * m
+    return weight, transposed, numbers[start : start + m], numbers[start + m : start + 2 * m]
+
+
+@compiled
+def _sigmoid(x: float) -> float:
+    return 0.5 * (np.tanh(0.5 * x) + 1.0)
+
+
+@compiled
+def _activate(kind: int, x: float) -> float:
+    if kind == 0:
+        return _sigmoid(x)
+    if kind == 1:
+        return float(np.tanh(x))
+    return max(x, 0.0)
+
+
+@compiled
+def _linearise(chain: Chain, z: np.ndarray, margins: np.ndarray, slopes: np.ndarray) -> None:
+    """Write the margins (K,) at z (d,) and their derivatives (K, d); only the margins if `slopes` is empty."""
+    sizes, kinds, _ = chain
+    hidden, num_layers = z, len(sizes) - 1
+    steep = np.empty((num_layers, sizes.max()))
+    for k in range(num_layers):
+        _, transposed, bias, _ = _layer(chain, k)
+        out = np.empty(len(bias))
+        _times(hidden, transposed, out)
+        out += bias
+        if k == num_layers - 1:
+            margins[:] = out
+        else:
+            for i in range(len(out)):
+                out[i] = _activate(kinds[k], out[i])
+                if kinds[k] == 0:
+                    steep[k, i] = out[i] * (1.0 - out[i])
+                elif kinds[k] == 1:
+                    steep[k, i] = 1.0 - out[i] * out[i]
+                else:
+                    steep[k, i] = 1.0 if out[i] > 0.0 else 0.0
+        hidden = out
+    if slopes.size:
+        rows = _layer(chain, num_layers - 1)[0].copy()
+        for k in range(num_layers - 2, -1, -1):
+            for r in range(rows.shape[0]):
+                for i in range(rows.shape[1]):
+                    rows[r, i] *= steep[k, i]
+            rows = _rows_times(rows, _layer(chain, k)[0])
+        slopes[:] = rows
+
+
+@compiled
+def margins_and_slopes(chain: Chain, z: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
+    """Return the margins (N, K) at changes z (N, d), and their derivatives (N, K, d)."""
+    result, slopes = np.empty((len(z), chain[0][-1])), np.empty((len(z), chain[0][-1], z.shape[1]))
+    for n in range(len(z)):
+        _linearise(chain, z[n], result[n], slopes[n])
+    return result, slopes
+
+
+@compiled
+def _relax_sigmoid(low: float, high: float) -> tuple[float, float, float]:
+    """Return the common slope and the offsets of the lines below and above; see `relaxation._relax_sigmoid`."""
+    at_low, at_high = _sigmoid(low), _sigmoid(high)
+    width = high - low
+    slope = (at_high - at_low) / width if width > _SMALL_WIDTH else at_low * (1.0 - at_low)
+    slope = min(max(slope, 1e-300), 0.25)
+    value = 0.5 + 0.5 * np.sqrt(1.0 - 4.0 * slope)
+    t = np.log(value * value / slope)
+    touch = value - slope * t
+    end_low, end_high = at_low - slope * low, at_high - slope * high
+    above, below = max(end_low, end_high), min(end_low, end_high)
+    if low < t < high:
+        above = max(above, touch)
+    if low < -t < high:
+        below = min(below, 1.0 - touch)
+    return slope, below, above
+
+
+@compiled
+def _substitute(chain: Chain, lines: np.ndarray, slopes: np.ndarray, offsets: np.ndarray) -> None:
+    """Write upper bounds of the outputs in the inputs: slopes (K, d) and offsets (K,), given lines (L, 4, n)."""
+    last = len(chain[0]) - 2
+    weight, _, bias, pad = _layer(chain, last)
+    rows = weight.copy()
+    offsets[:] = bias + pad
+    for k in range(last - 1, -1, -1):
+        weight, _, bias, _ = _layer(chain, k)
+        for r in range(rows.shape[0]):
+            total = 0.0
+            for i in range(rows.shape[1]):
+                row = rows[r, i]
+                side = 2 if row > 0.0 else 0
+                total += row * lines[k, side + 1, i]
+                rows[r, i] = row * lines[k, side, i]
+                total += rows[r, i] * bias[i]
+            offsets[r] += total
+        rows = _rows_times(rows, weight)
+    slopes[:] = rows
+
+
+@compiled
+def _highest(slopes: np.ndarray, offset: float, low: np.ndarray, high: np.ndarray) -> float:
+    """Return the largest value of a bound (d,) over a box."""
+    value = offset
+    for j in range(len(low)):
+        value += slopes[j] * ((low[j] + high[j]) / 2) + abs(slopes[j]) * ((high[j] - low[j]) / 2)
+    return value
+
+
+@compiled
+def _bound(
+    chain: Chain, low: np.ndarray, high: np.ndarray, level: float, slopes: np.ndarray, offsets: np.ndarray
+) -> bool:
+    """Write upper bounds of the margins over a box: slopes (K, d), offsets (K,); return whether all reach the level."""
+    sizes, kinds, _ = chain
+    num_layers, dim, width = len(sizes) - 1, len(low), sizes.max()
+    lines = np.zeros((num_layers, 4, width))  # slope and offset of the line below, and of the line above
+    center, radius = (low + high) / 2, np.zeros(dim)
+    forms = np.zeros((dim, dim))
+    for j in range(dim):
+        forms[j, j] = (high[j] - low[j]) / 2
+    floor, ceiling = np.empty(0), np.empty(0)
+    unstable = False
+    for k in range(num_layers - 1):
+        _, transposed, bias, pad = _layer(chain, k)
+        size = len(bias)
+        new_center, new_radius, new_forms = np.empty(size), np.empty(size), np.empty((dim, size))
+        _times(center, transposed, new_center)
+        new_center += bias
+        _times_absolute(radius, transposed, new_radius)
+        for j in range(dim):
+            _times(forms[j], transposed, new_forms[j])
+        middle, half = np.empty(size), np.empty(size)
+        if k > 0:
+            _times((floor + ceiling) / 2, transposed, middle)
+            middle += bias
+            _times_absolute((ceiling - floor) / 2, transposed, half)
+        floor, ceiling = np.empty(size), np.empty(size)
+        for i in range(size):
+            reach = new_radius[i]
+            for j in range(dim):
+                reach += abs(new_forms[j, i])
+            least, most = new_center[i] - reach - pad[i], new_center[i] + reach + pad[i]
+            if k > 0:
+                least = max(least, middle[i] - half[i] - pad[i])
+                most = min(most, middle[i] + half[i] + pad[i])
+            floor[i], ceiling[i] = _activate(kinds[k], least), _activate(kinds[k], most)
+            if kinds[k] == 2:
+                at_low, at_high = min(least, 0.0), max(most, 0.0)
+                slope = at_high / max(at_high - at_low, 1e-300)
+                above, below = -slope * at_low, 0.0
+                lines[k, 0, i] = 1.0 if at_high > -at_low else 0.0
+                unstable = unstable or (lines[k, 0, i] > 0.0 and slope < 1.0)
+            else:
+                scale = 2.0 if kinds[k] == 1 else 1.0
+                slope, below, above = _relax_sigmoid(scale * least, scale * most)
+                if kinds[k] == 1:
+                    slope, below, above = 4.0 * slope, 2.0 * below - 1.0, 2.0 * above - 1.0
+                lines[k, 0, i] = slope
+            lines[k, 1, i], lines[k, 2, i], lines[k, 3, i] = below, slope, above
+            new_center[i] = slope * new_center[i] + (above + below) / 2
+            new_radius[i] = abs(slope) * new_radius[i] + (above - below) / 2
+            for j in range(dim):
+                new_forms[j, i] *= slope
+        center, radius, forms = new_center, new_radius, new_forms
+    _substitute(chain, lines, slopes, offsets)
+    alive = True
+    for r in range(len(offsets)):
+        alive = alive and _highest(slopes[r], offsets[r], low, high) >= level
+    if not unstable or not alive:
+        return alive
+    for k in range(num_layers - 1):  # flat lines below ReLUs, where only these show that a margin stays below the level
+        if kinds[k] == 2:
+            for i in range(sizes[k + 1]):
+                if lines[k, 2, i] < 1.0:
+                    lines[k, 0, i] = 0.0
+    other_slopes, other_offsets = np.empty_like(slopes), np.empty_like(offsets)
+    _substitute(chain, lines, other_slopes, other_offsets)
+    for r in range(len(offsets)):
+        if _highest(other_slopes[r], other_offsets[r], low, high) < level:
+            slopes[r], offsets[r], alive = other_slopes[r], other_offsets[r], False
+    return alive
+
+
+@compiled
+def upper_bounds(chain: Chain, low: np.ndarray, high: np.ndarray, level: float) -> tuple[np.ndarray, np.ndarray]:
+    """Return upper bounds of the margins over boxes low, high (B, d): slopes (B, K, d) and offsets (B, K)."""
+    slopes, offsets = np.empty((len(low), chain[0][-1], low.shape[1])), np.empty((len(low), chain[0][-1]))
+    for b in range(len(low)):
+        _bound(chain, low[b], high[b], level, slopes[b], offsets[b])
+    return slopes, offsets
+
+
+@compiled
+def _step(slope: np.ndarray, level: float, low: np.ndarray, high: np.ndarray) -> float:
+    """Return the least t >= 0 with slope . clip(t slope, low, high) >= level, or the largest breakpoint."""
+    dim = len(slope)
+    breaks = np.zeros(2 * dim + 1)
+    for j in range(dim):
+        if abs(slope[j]) > 1e-12:
+            breaks[2 * j + 1], breaks[2 * j + 2] = max(low[j] / slope[j], 0.0), max(high[j] / slope[j], 0.0)
+    breaks.sort()
+    before, left = 0.0, 0.0
+    for n in range(len(breaks)):
+        value = 0.0
+        for j in range(dim):
+            value += slope[j] * min(max(breaks[n] * slope[j], low[j]), high[j])
+        if value >= level or n == len(breaks) - 1:
+            if n == 0:
+                return 0.0
+            rise = value - before
+            share = (level - before) / rise if rise > 1e-30 else 1.0
+            return left + min(max(share, 0.0), 1.0) * (breaks[n] - left)
+        before, left = value, breaks[n]
+    return 0.0
+
+
+@compiled
+def _solve(matrix: np.ndarray, right: np.ndarray) -> None:
+    """Solve matrix . x = right in place, by elimination with pivots; `right` becomes x."""
+    size = len(right)
+    for c in range(size):
+        best = c
+        for r in range(c + 1, size):
+            if abs(matrix[r, c]) > abs(matrix[best, c]):
+                best = r
+        for j in range(size):
+            matrix[c, j], matrix[best, j] = matrix[best, j], matrix[c, j]
+        right[c], right[best] = right[best], right[c]
+        for r in range(c + 1, size):
+            factor = matrix[r, c] / matrix[c, c]
+            for j in range(c, size):
+                matrix[r, j] -= factor * matrix[c, j]
+            right[r] -= factor * right[c]
+    for c in range(size - 1, -1, -1):
+        for j in range(c + 1, size):
+            right[c] -= matrix[c, j] * right[j]
+        right[c] /= matrix[c, c]
+
+
+@compiled
+def _newton(
+    slopes: np.ndarray, levels: np.ndarray, low: np.ndarray, high: np.ndarray, mu: np.ndarray, z: np.ndarray
+) -> float:
+    """Write the point z (d,) of an active-set method, and return its dual value; see `halfspace._newton`."""
+    count, dim = slopes.shape
+    missing, pull = np.empty(count), np.empty(dim)
+    for step in range(5):
+        pull[:] = 0.0
+        for r in range(count):
+            if mu[r] > 0.0:
+                for j in range(dim):
+                    pull[j] += mu[r] * slopes[r, j]
+        for j in range(dim):
+            z[j] = min(max(pull[j], low[j]), high[j])
+        worst, off = 0, 0.0
+        for r in range(count):
+            missing[r] = levels[r]
+            for j in range(dim):
+                missing[r] -= slopes[r, j] * z[j]
+            off = max(off, abs(missing[r]) if mu[r] > 0.0 else missing[r])
+            if missing[r] > missing[worst]:
+                worst = r
+        if step == 4 or not off > 1e-9:
+            break
+        size = 0
+        active = np.empty(count, dtype=np.int64)
+        for r in range(count):
+            if mu[r] > 0.0 or (r == worst and missing[r] > 1e-9):
+                active[size] = r
+                size += 1
+        matrix, ascent = np.zeros((size, size)), np.empty(size)
+        for a in range(size):
+            ascent[a] = missing[active[a]]
+            for b in range(size):
+                for j in range(dim):
+                    if z[j] == pull[j]:
+                        matrix[a, b] += slopes[active[a], j] * slopes[active[b], j]
+            matrix[a, a] += 1e-9
+        _solve(matrix, ascent)
+        for a in range(size):
+            value = mu[active[a]] + ascent[a]
+            mu[active[a]] = value if value > 0.0 else 0.0
+    dual, total, size_of_levels, summed = 0.0, 0.0, 0.0, 0.0
+    for j in range(dim):
+        dual += 0.5 * z[j] * z[j]
+        summed += abs(z[j])
+    for r in range(count):
+        if mu[r] > 0.0:
+            dual += mu[r] * missing[r] - 1e-13 * mu[r] * (abs(levels[r]) + summed)
+            total += mu[r]
+    if total > 0.0:  # if the half-spaces have no common point in the box, their sum excludes the box
+        level, highest, room = 0.0, 0.0, 0.0
+        for r in range(count):
+            level += mu[r] / total * levels[r]
+            size_of_levels += mu[r] / total * abs(levels[r])
+        for j in range(dim):
+            slope = 0.0
+            for r in range(count):
+                slope += mu[r] / total * slopes[r, j]
+            highest += max(slope * low[j], slope * high[j])
+            room += high[j] - low[j]
+        if highest < level - 1e-9 * (1.0 + size_of_levels + room):
+            return np.inf
+    return dual
+
+
+@compiled
+def _nearest(slopes: np.ndarray, levels: np.ndarray, low: np.ndarray, high: np.ndarray, z: np.ndarray) -> float:
+    """Write the point z (d,) of a box nearest to 0 with slopes . z >= levels; return a lower bound of its distance."""
+    count, dim = slopes.shape
+    bound = 0.0
+    for j in range(dim):
+        z[j] = min(max(0.0, low[j]), high[j])
+        bound += z[j] * z[j]
+    bound = np.sqrt(bound)
+    if count == 0:
+        return bound
+    norms, hardest = np.empty(count), 0
+    for r in range(count):
+        total = 0.0
+        for j in range(dim):
+            total += slopes[r, j] * slopes[r, j]
+        norms[r] = max(np.sqrt(total), 1e-12)
+        if levels[r] / norms[r] > levels[hardest] / norms[hardest]:
+            hardest = r
+    t = _step(slopes[hardest], levels[hardest], low, high)
+    dual, value = 0.0, 0.0
+    for j in range(dim):
+        z[j] = min(max(t * slopes[hardest, j], low[j]), high[j])
+        dual += 0.5 * z[j] * z[j]
+        value += slopes[hardest, j] * z[j]
+    dual += t * (levels[hardest] - value)
+    several = False
+    for r in range(count):
+        missing = levels[r]
+        for j in range(dim):
+            missing -= slopes[r, j] * z[j]
+        several = several or missing > 1e-9 * norms[r]
+    if several and count > 1:
+        unit, scaled, mu = np.empty_like(slopes), levels / norms, np.zeros(count)
+        for r in range(count):
+            unit[r] = slopes[r] / norms[r]
+        mu[hardest] = t * norms[hardest]
+        joint = _newton(unit, scaled, low, high, mu, z)
+        if joint > dual:
+            dual = joint
+    if dual > 0.0:
+        bound = max(bound, np.sqrt(2.0 * dual) - 1e-12)
+    return bound
+
+
+@compiled
+def _cut(slopes: np.ndarray, levels: np.ndarray, low: np.ndarray, high: np.ndarray, radius: float) -> bool:
+    """Shrink a box, which keeps all its points in all half-spaces and within the radius; return if any are left."""
+    count, dim = slopes.shape
+    if np.isfinite(radius):
+        least = np.empty(dim)
+        total = 0.0
+        for j in range(dim):
+            least[j] = min(max(0.0, low[j]), high[j]) ** 2
+            total += least[j]
+        for j in range(dim):
+            reach = np.sqrt(max(radius * radius - (total - least[j]), 0.0)) + 1e-12
+            low[j], high[j] = max(low[j], -reach), min(high[j], reach)
+    first, last = low.copy(), high.copy()
+    for r in range(count):
+        spare, norm = -levels[r], 0.0
+        for j in range(dim):
+            spare += slopes[r, j] * (last[j] if slopes[r, j] > 0.0 else first[j])
+            norm += slopes[r, j] * slopes[r, j]
+        norm = max(np.sqrt(norm), 1e-150)
+        height = min(max(levels[r] / norm, -2.0 * radius), 2.0 * radius)
+        for j in range(dim):
+            slope = slopes[r, j]
+            step = max(spare, 0.0) / max(abs(slope), 1e-150) + 1e-12
+            if slope > 0.0:
+                low[j] = max(low[j], last[j] - step)
+            elif slope < 0.0:
+                high[j] = min(high[j], first[j] + step)
+            if np.isfinite(radius):
+                normal = slope / norm
+                rim = np.sqrt(max(radius * radius - height * height, 0.0)) * np.sqrt(max(1.0 - normal * normal, 0.0))
+                most = radius if normal * radius >= height else height * normal + rim
+                lowest = -radius if -normal * radius >= height else height * normal - rim
+                low[j], high[j] = max(low[j], lowest - 5e-8 * radius), min(high[j], most + 5e-8 * radius)
+    return bool((low <= high).all())
+
+
+@compiled
+def bound_boxes(
+    chain: Chain, low: np.ndarray, high: np.ndarray, level: float, radius: float, points: np.ndarray
+) -> np.ndarray:
+    """Bound and contract boxes low, high (B, d) in place; write their nearest points (B, d), and return their bounds.
+
+    A box that holds no point within the radius has an infinite bound.
+    """
+    count, dim = low.shape
+    bounds = np.full(count, np.inf)
+    slopes, offsets = np.empty((chain[0][-1], dim)), np.empty(chain[0][-1])
+    for b in range(count):
+        if not _cut(slopes[:0], offsets[:0], low[b], high[b], radius):
+            continue
+        alive = True
+        for _ in range(2):
+            width = (high[b] - low[b]).max()
+            alive = _bound(chain, low[b], high[b], level, slopes, offsets)
+            alive = alive and _cut(slopes, level - offsets, low[b], high[b], radius)
+            if not alive or (high[b] - low[b]).max() > 0.7 * width:
+                break
+        if alive:
+            bounds[b] = _nearest(slopes, level - offsets, low[b], high[b], points[b])
+    return bounds
+
+
+@compiled
+def _length(z: np.ndarray) -> float:
+    total = 0.0
+    for j in range(len(z)):
+        total += z[j] * z[j]
+    return float(np.sqrt(total))
+
+
+@compiled
+def walk(
+    chain: Chain, low: np.ndarray, high: np.ndarray, level: float, starts: np.ndarray, steps: int, trust: float
+) -> tuple[np.ndarray, np.ndarray]:
+    """Return the closest valid points (N, d) of walks from starts (N, d), and their distances; see `trust_region`."""
+    ends, distances = starts.copy(), np.full(len(starts), np.inf)
+    for n in range(len(starts)):
+        distances[n] = _walk(chain, low, high, level, ends[n], steps, trust)
+    return ends, distances
+
+
+@compiled
+def _walk(
+    chain: Chain, low: np.ndarray, high: np.ndarray, level: float, z: np.ndarray, steps: int, trust: float
+) -> float:
+    """Walk from z (d,), which becomes the end, and return its distance, infinite if it is not valid."""
+    above, share, much, shortest, free = 1e-7, 1e-3, 1e-6, 1e-4, 1e9
+    dim, count = len(z), chain[0][-1]
+    points, values, slopes = np.zeros((3, dim)), np.full((3, count), free), np.zeros((3, count, dim))
+    tries, results, none = np.empty((4, dim)), np.empty((4, count)), np.empty((0, 0))
+    ahead, aim, near, far = np.empty((count, dim)), np.empty(dim), np.empty(dim), np.empty(dim)
+    for j in range(dim):
+        z[j] = min(max(z[j], low[j]), high[j])
+    points[0] = z
+    _linearise(chain, z, values[0], slopes[0])
+    least = values[0].min() if count else np.inf
+    distance = _length(z) if least >= level else np.inf
+    for _ in range(steps):
+        if trust <= shortest:
+            break
+        lost, steepest = least < level, 0.0
+        for r in range(count):
+            steepest = max(steepest, np.abs(slopes[0, r]).sum())
+        target = min(level + above, least + 0.5 * trust * steepest) if lost else level + above
+        levels = np.empty(3 * count)
+        for s in range(3):
+            for r in range(count):
+                here, there = 0.0, 0.0
+                for j in range(dim):
+                    here += slopes[s, r, j] * z[j]
+                    there += slopes[s, r, j] * points[s, j]
+                offset = max(values[s, r] - there, values[0, r] - here)
+                levels[s * count + r] = target - offset - (here if lost else 0.0)
+        for j in range(dim):
+            base = z[j] if lost else 0.0
+            near[j], far[j] = max(low[j], z[j] - trust) - base, min(high[j], z[j] + trust) - base
+        _nearest(slopes.reshape((3 * count, dim)), levels, near, far, aim)
+        for j in range(dim):
+            base = z[j] if lost else 0.0
+            near[j], far[j] = max(low[j], z[j] - trust), min(high[j], z[j] + trust)
+            aim[j] = min(max(aim[j] + base, near[j]), far[j])
+        if not _length(aim) <= distance * (1.0 - share) - much:
+            trust *= 0.0 if (values[1:] == free).all() else 0.2
+            values[1:], slopes[1:] = free, 0.0
+            continue
+        tries[1] = aim
+        _linearise(chain, aim, results[1], ahead)
+        tries[0] = aim
+        if count:
+            lowest = results[1].argmin()
+            factor = (level + above - results[1, lowest]) / max((ahead[lowest] * ahead[lowest]).sum(), 1e-12)
+            for j in range(dim):
+                tries[0, j] = min(max(aim[j] + factor * ahead[lowest, j], low[j]), high[j])
+        for j in range(dim):
+            tries[2, j] = min(max(z[j] + 0.6 * (aim[j] - z[j]), near[j]), far[j])
+            tries[3, j] = min(max(z[j] + 0.25 * (aim[j] - z[j]), near[j]), far[j])
+        pick, closest, highest = -1, distance * (1.0 - share) - much, least
+        climb = -1
+        for t in range(4):
+            if t != 1:
+                _linearise(chain, tries[t], results[t], none)
+            lowest_here = results[t].min() if count else np.inf
+            if lowest_here >= level and _length(tries[t]) < closest:
+                pick, closest = t, _length(tries[t])
+            if lowest_here > highest:
+                climb, highest = t, lowest_here
+        if pick < 0 and lost:
+            pick = climb
+        if pick < 0:
+            trust *= 0.35
+            points[2], values[2], slopes[2] = aim, results[1], ahead
+            continue
+        trust *= 2.0 if pick <= 1 else 1.0
+        points[1], values[1], slopes[1] = points[0], values[0], slopes[0]
+        z[:] = tries[pick]
+        points[0] = z
+        if pick == 1:
+            values[0], slopes[0] = results[1], ahead
+        else:
+            _linearise(chain, z, values[0], slopes[0])
+        least = values[0].min() if count else np.inf
+        distance = _length(z) if least >= level else np.inf
+    return distance

@@ -1,0 +1,142 @@
+"""The compiled form of proofs against the NumPy form, which is the reference."""
+
+import importlib.util
+import itertools
+from collections.abc import Iterator
+from dataclasses import replace
+
+import numpy as np
+import pytest
+from policies import random_pcn, random_question
+
+from paretofoil.core.program import Program
+from paretofoil.core.question import QuestionBatch
+from paretofoil.proof import compiled
+from paretofoil.proof.branch_and_bound import Claim, bound_boxes
+from paretofoil.proof.networks import MarginNetwork, rounding_pads
+from paretofoil.search import Exact
+from paretofoil.search.trust_region import NetworkMargins, walk
+
+pytest.importorskip("numba")
+pytestmark = pytest.mark.long
+NETWORKS = [("sigmoid", "relu"), ("tanh",), ("relu", "relu"), ("relu", "sigmoid", "tanh")]
+
+
+@pytest.fixture(autouse=True)
+def numpy_form_afterwards() -> Iterator[None]:
+    yield
+    compiled.enable(False)
+
+
+def random_claim(activations: tuple[str, ...], seed: int, *, rivals: int = 2, dim: int = 3) -> Claim:
+    rng = np.random.default_rng(seed)
+    sizes = [dim, *(9 + k for k in range(len(activations))), rivals]
+    weights = tuple(rng.normal(size=(m, n)) for n, m in itertools.pairwise(sizes))
+    biases = tuple(rng.normal(size=m) for m in sizes[1:])
+    program = Program.of_layers(weights, biases, activations)  # type: ignore[arg-type]
+    network = MarginNetwork(program, rounding_pads(program, np.ones(dim)))
+    level = float(np.quantile(network.margins(rng.uniform(-1, 1, (500, dim))).min(axis=1), 0.97))
+    return Claim(network, -np.ones(dim), np.ones(dim), level, "l2")
+
+
+def in_both_forms(claim: Claim) -> tuple[Claim, Claim]:
+    """Return the claim in the NumPy form and in the compiled form."""
+    compiled.enable(False)
+    plain = replace(claim)
+    assert plain.chain is None
+    assert compiled.enable()
+    fast = replace(claim)
+    assert fast.chain is not None
+    return plain, fast
+
+
+def random_boxes(seed: int, dim: int = 3, count: int = 60) -> tuple[np.ndarray, np.ndarray]:
+    rng = np.random.default_rng(seed)
+    center, width = rng.uniform(-1, 1, (count, dim)), rng.choice([1e-9, 1e-3, 0.1, 1.0], (count, 1))
+    return np.clip(center - width, -1, 1), np.clip(center + width, -1, 1)
+
+
+@pytest.mark.parametrize("activations", NETWORKS)
+def test_compiled_bounds_are_those_of_the_numpy_form_and_hold_at_samples(activations: tuple[str, ...]) -> None:
+    plain, fast = in_both_forms(random_claim(activations, 1))
+    low, high = random_boxes(2)
+    expected, got = plain.upper_bounds(low, high), fast.upper_bounds(low, high)
+    np.testing.assert_allclose(got.highest(low, high), expected.highest(low, high), rtol=1e-9, atol=1e-9)
+    shares = np.random.default_rng(3).random((40, *low.shape))
+    for share in np.concatenate([shares, shares.round()]):
+        z = low + share * (high - low)
+        values = got.offsets + (got.slopes * z[:, None, :]).sum(axis=2)
+        assert (plain.margins(z) <= values).all()
+
+
+@pytest.mark.parametrize("activations", NETWORKS)
+@pytest.mark.parametrize("rivals", [1, 3])
+def test_compiled_boxes_are_kept_and_bounded_like_those_of_the_numpy_form(
+    activations: tuple[str, ...], rivals: int
+) -> None:
+    plain, fast = in_both_forms(random_claim(activations, 4, rivals=rivals))
+    low, high = random_boxes(5)
+    for radius in (np.inf, 0.9):
+        for box in range(len(low)):  # one by one, because the NumPy form contracts all boxes together
+            expected, got = (bound_boxes(c, low[[box]], high[[box]], radius) for c in (plain, fast))
+            assert len(expected) == len(got)
+            np.testing.assert_allclose(got.low, expected.low, atol=1e-9)
+            np.testing.assert_allclose(got.high, expected.high, atol=1e-9)
+            np.testing.assert_allclose(got.bound, expected.bound, rtol=1e-6, atol=1e-7)
+
+
+@pytest.mark.parametrize("activations", NETWORKS)
+def test_compiled_walks_end_where_those_of_the_numpy_form_end(activations: tuple[str, ...]) -> None:
+    plain, fast = in_both_forms(random_claim(activations, 6))
+    starts = np.random.default_rng(7).uniform(-1, 1, (40, 3))
+    expected, got = (walk(NetworkMargins(c, len(starts)), starts, steps=6, trust=0.3) for c in (plain, fast))
+    assert np.isfinite(expected[1]).any()
+    np.testing.assert_allclose(got[1], expected[1], rtol=1e-6)
+    valid = np.isfinite(expected[1])
+    np.testing.assert_allclose(got[0][valid], expected[0][valid], atol=1e-6)
+
+
+@pytest.mark.parametrize("objectives", [1, 2, 4])
+def test_compiled_proofs_have_the_status_and_the_distance_of_the_numpy_form(objectives: int) -> None:
+    policy = random_pcn(objectives, objectives=objectives)
+    questions = [random_question(policy, seed) for seed in range(12)]
+    results = []
+    for wanted in (False, True):
+        assert compiled.enable(wanted) == wanted
+        results.append(Exact().run(QuestionBatch(questions)))
+    for one, other in zip(*results, strict=True):
+        assert one.certificate is not None
+        assert other.certificate is not None
+        assert one.certificate.status == other.certificate.status
+        if one.scaled_change is not None:
+            assert other.certificate.upper == pytest.approx(one.certificate.upper, rel=2e-3)
+
+
+def test_a_compiled_proof_does_not_depend_on_the_other_questions() -> None:
+    policy = random_pcn(3, objectives=3)
+    questions = [random_question(policy, seed) for seed in range(6)]
+    assert compiled.enable()
+    together = Exact().run(QuestionBatch(questions))
+    for question, finding in zip(questions, together, strict=True):
+        [alone] = Exact().run(QuestionBatch([question]))
+        assert alone.certificate is not None
+        assert finding.certificate is not None
+        assert np.array_equal(alone.scaled_change, finding.scaled_change)  # type: ignore[arg-type]
+        assert (alone.certificate.lower, alone.certificate.boxes) == (
+            finding.certificate.lower,
+            finding.certificate.boxes,
+        )
+
+
+def test_without_numba_proofs_stay_in_the_numpy_form(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(importlib.util, "find_spec", lambda name: None)
+    assert not compiled.enable()
+    assert random_claim(("relu",), 0).chain is None
+
+
+def test_networks_that_are_not_covered_stay_in_the_numpy_form() -> None:
+    assert compiled.enable()
+    claim = random_claim(("relu",), 0)
+    assert claim.chain is not None
+    assert replace(claim, norm="linf").chain is None
+    assert random_claim(("elu",), 0).chain is None
