@@ -12,6 +12,7 @@ from paretofoil.core.errors import InvalidInput
 from paretofoil.envs.episode import EXACT, greedy, run_episodes
 from paretofoil.explanation.atlas import Atlas, Outcome, sampled_atlas
 from paretofoil.explanation.atlas_boxes import BoxPartition
+from paretofoil.show.atlas import merge_cells
 
 
 @pytest.fixture(scope="module")
@@ -236,8 +237,9 @@ def test_the_sentence_gives_proven_bounds(line: Atlas) -> None:
 
 def test_the_map_draws_every_cell_and_lists_the_front(line: Atlas, tmp_path) -> None:
     figure = line.plot(tmp_path / "atlas.png")
-    [cells] = figure.axes[0].collections
-    assert len(cells.get_paths()) == len(line.cells)
+    shapes = [shape.get_paths()[0] for shape in figure.axes[0].collections]
+    sides = np.ptp(np.concatenate([shape.vertices for shape in shapes]), axis=0)
+    assert sides == pytest.approx(line.high - line.low)
     labels = [text.get_text() for text in figure.legends[0].get_texts()]
     assert len(labels) == len([o for o in line.outcomes if o.on_front]) + 2
     assert labels[-2:] == ["other outcomes", "undecided"]
@@ -250,3 +252,17 @@ def test_the_map_draws_every_cell_and_lists_the_front(line: Atlas, tmp_path) -> 
 def test_odd_numbers_of_samples_and_shares_are_errors(options: dict[str, float]) -> None:
     with pytest.raises(InvalidInput, match=r"at least 1 sample|at most 1,000,000 samples|share from 0 to 1"):
         pf.atlas(pf.load_agent("reward-line"), **options)
+
+
+def test_cells_of_a_colour_are_drawn_as_one_shape_around_the_same_commands() -> None:
+    atlas = pf.atlas(pf.load_agent("branch-path"), undecided=0.05)
+    cells = atlas.cells[atlas.outcome_of == 0]
+    loops = merge_cells(cells)
+    x, y = np.concatenate([loop[:-1] for loop in loops]).T
+    after_x, after_y = np.concatenate([loop[1:] for loop in loops]).T
+    assert all((loop[0] == loop[-1]).all() for loop in loops)
+    size = float((atlas.high - atlas.low).prod())
+    assert (x * after_y - after_x * y).sum() / 2 / size == pytest.approx(atlas.outcomes[0].share, rel=1e-9)
+    assert len(x) < sum(len(np.unique(cell, axis=0)) for cell in cells)
+    figure = atlas.plot()
+    assert len(figure.axes[0].collections) == sum(o.on_front for o in atlas.outcomes) + 2  # others, and undecided

@@ -18,8 +18,8 @@ if TYPE_CHECKING:
 
 COLOURS = (BLUE, ORANGE, GREEN, RED, "#cc79a7", SKY, "#f0e442", "#7b5ea7", "#a6761d", "#8dd3c7")
 """The colours of the outcomes on the front, in its order; they repeat."""
-OTHERS = ("#c4c8ce", "#d5d8dc", "#e4e6e9")
-"""The colours of other outcomes; neighbours usually differ."""
+OTHER = "#d5d8dc"
+"""The colour of all other outcomes."""
 LISTED = 12
 """Outcomes in the legend."""
 
@@ -98,27 +98,54 @@ def draw_map(axes: "Axes", atlas: Atlas) -> list[tuple[str, str]]:
     shown = [number for number, outcome in enumerate(atlas.outcomes) if outcome.on_front]
     shown.sort(key=lambda number: tuple(atlas.outcomes[number].achieved))
     colour_of = {number: COLOURS[i % len(COLOURS)] for i, number in enumerate(shown)}
-    colours = [colour_of.get(number, OTHERS[number % len(OTHERS)]) for number in range(len(atlas.outcomes))] + [INK]
-    draw_cells(axes, atlas, atlas.cells, np.array(colours)[atlas.outcome_of], atlas.outcome_of >= 0)
+    colours = np.array([colour_of.get(number, OTHER) for number in range(len(atlas.outcomes))] + [INK])
+    draw_cells(axes, atlas, atlas.cells, colours[atlas.outcome_of])
     set_ranges(axes, atlas)
     legend = [(colour_of[number], _label(atlas, atlas.outcomes[number])) for number in shown[:LISTED]]
-    legend.append((OTHERS[0], "other outcomes"))
+    legend.append((OTHER, "other outcomes"))
     return [*legend, (INK, "undecided")] if atlas.undecided > 1e-6 else legend
 
 
-def draw_cells(
-    axes: "Axes", atlas: Atlas, cells: np.ndarray, colours: np.ndarray, closed: np.ndarray | bool = True
-) -> None:
-    """Draw polygons (N, 12, 2) of commands in their colours (N,); a thin line closes the gaps between some (N,)."""
-    from matplotlib.collections import PolyCollection
+def draw_cells(axes: "Axes", atlas: Atlas, cells: np.ndarray, colours: np.ndarray) -> None:
+    """Draw polygons (N, 12, 2) of commands in their colours (N,): one shape for all of a colour, black ones on top."""
+    from matplotlib.collections import PathCollection
+    from matplotlib.path import Path as Outline
 
     shown = [as_shown(atlas.objectives[which], cells[:, :, i]) for i, which in enumerate(_varied(atlas))]
-    lines = np.where(np.broadcast_to(closed, len(cells)), 0.3, 0.0)
-    axes.add_collection(
-        PolyCollection(
-            list(np.stack(shown, axis=2)), facecolors=colours, edgecolors=colours, linewidths=lines, antialiaseds=False
-        )
-    )
+    corners = np.stack(shown, axis=2)
+    for colour in sorted(set(colours.tolist()), key=lambda colour: colour == INK):
+        loops = merge_cells(corners[colours == colour])
+        codes = [
+            np.repeat([Outline.MOVETO, Outline.LINETO, Outline.CLOSEPOLY], [1, len(loop) - 2, 1]) for loop in loops
+        ]
+        outline = Outline(np.concatenate(loops), np.concatenate(codes))
+        shape = PathCollection([outline], facecolors=colour, linewidths=0.0, antialiaseds=colour == INK)
+        axes.add_collection(shape, autolim=False)
+
+
+def merge_cells(cells: np.ndarray) -> list[np.ndarray]:
+    """Return closed loops (n, 2) around the union of polygons (N, 12, 2) of one orientation.
+
+    Edges that two polygons share in opposite directions are left out. What is left is closed, and winds around the
+    same points as the polygons do.
+    """
+    points, number = np.unique(cells @ [1.0, 1.0j], return_inverse=True)
+    start = number.reshape(cells.shape[:2])
+    edges = np.stack([start, np.roll(start, -1, axis=1)], axis=2).reshape(-1, 2)
+    edges = edges[edges[:, 0] != edges[:, 1]]
+    forward, backward = edges @ [len(points), 1], edges @ [1, len(points)]
+    following: dict[int, list[int]] = {}
+    for first, second in edges[~np.isin(forward, backward)].tolist():
+        following.setdefault(first, []).append(second)
+    loops = []
+    while following:
+        loop = [next(iter(following))]
+        while (left := following.get(loop[-1])) is not None:
+            loop.append(left.pop())
+            if not left:
+                del following[loop[-2]]
+        loops.append(np.stack([points[loop].real, points[loop].imag], axis=1))
+    return loops
 
 
 def set_ranges(axes: "Axes", atlas: Atlas) -> None:
@@ -138,7 +165,7 @@ def draw_frequent(axes: "Axes", atlas: Atlas) -> None:
     """Draw the shares of the most frequent outcomes as bars, with their intervals, and those of samples as points."""
     outcomes = atlas.outcomes[:LISTED]
     places = np.arange(len(outcomes))
-    colours = [BLUE if outcome.on_front else OTHERS[0] for outcome in outcomes]
+    colours = [BLUE if outcome.on_front else OTHER for outcome in outcomes]
     shares, errors = _with_errors(atlas, [outcome.share for outcome in outcomes])
     axes.barh(places, shares, xerr=errors, color=colours, ecolor=INK, capsize=2)
     if atlas.sampled is not None:
