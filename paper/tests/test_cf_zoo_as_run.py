@@ -14,8 +14,7 @@ from paretofoil.core.errors import InvalidInput
 from paretofoil.core.options import Box, Limits, Stop
 from paretofoil.core.question import Question, QuestionBatch
 from paretofoil.search.budget import Budget
-from paretofoil.search.cf_zoo import coordinates
-from paretofoil.study.case import enumerate_cases, make_case_question
+from paretofoil.study.case import enumerate_cases, evenly, make_case_question
 from paretofoil_paper.searches import CFZooAsRun
 from paretofoil_paper.searches.cf_zoo_as_run import cut_distances
 from paretofoil_paper.searches.cone import ask_cones
@@ -24,7 +23,7 @@ SMALL = CFZooAsRun(max_queries=301, directions=400)
 
 
 class Sequential:
-    """One question, one query at a time; it shares nothing with the fast form but the coordinates that chance picks."""
+    """One question, one query at a time; it shares nothing with the fast form."""
 
     def __init__(self, question: Question, config: CFZooAsRun) -> None:
         self.batch, self.question, self.config = QuestionBatch([question]), question, config
@@ -148,7 +147,9 @@ class Sequential:
         y = (np.zeros(dim) if self.best is None else self.best) / self.unit
         m, v, t = np.zeros(dim), np.zeros(dim), [0] * dim
         self.loss(y)
-        for i in coordinates(config.seed, dim, (config.max_queries - 1) // 3):
+        generator = np.random.default_rng(config.seed)
+        for _ in range((config.max_queries - 1) // 3):
+            i = int(generator.integers(dim))
             step = config.h * np.eye(dim)[i]
             gradient = (self.loss(y + step) - self.loss(y - step)) / (2 * config.h)
             t[i] += 1
@@ -388,3 +389,11 @@ def test_presets_are_the_published_runs() -> None:
         CFZooAsRun.preset("huge")
     with pytest.raises(InvalidInput, match="bisections of at least 0"):
         CFZooAsRun(bisections=-1)
+
+
+@pytest.mark.long
+@pytest.mark.parametrize("name", ["branch-path", "deep-sea-treasure", "reward-line", "minecart"])
+def test_the_commands_on_200_questions_of_the_stress_test_are_those_of_the_sequential_form(name: str) -> None:
+    questions = questions_of(name, box="paper")
+    chosen = [questions[i] for i in evenly(len(questions), 50)]
+    check_against_the_sequential_form(chosen, replace(SMALL, max_queries=101))

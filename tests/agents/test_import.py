@@ -55,6 +55,19 @@ def as_theirs(entry: envs.CatalogueEntry, origin: str) -> np.ndarray:
     if entry is SEA:
         cells = np.array([state["current_state"] for state in states])
         return np.eye(121)[11 * cells[:, 0] + cells[:, 1]] if origin == "authors" else cells
+    if entry.name == "resource-gathering":
+        numbers = [
+            (5 * s["current_pos"][0] + s["current_pos"][1]) * 4 + 2 * s["has_gold"] + s["has_gem"] for s in states
+        ]
+        return np.eye(100)[numbers]
+    if entry.name == "breakable-bottles":
+        lying = [[int(count > 0) for count in state["bottles_dropped"]] for state in states]
+        counts = [(s["location"], s["bottles_carrying"], s["bottles_delivered"]) for s in states]
+        numbers = [
+            ((location * 3 + carried) * 3 + delivered) * 8 + 4 * a + 2 * b + c
+            for (location, carried, delivered), (a, b, c) in zip(counts, lying, strict=True)
+        ]
+        return np.eye(360)[numbers]
     return np.array([[*state["cell"], *state["taken"]] for state in states], dtype=float)
 
 
@@ -62,6 +75,8 @@ CASES: dict[str, tuple[envs.CatalogueEntry, str, int, Callable[[int, int, int], 
     "DST": (SEA, "authors", 2, authors_network, authors_file),
     "DST with a horizon": (SEA, "authors", 3, authors_network, lambda n: authors_file(n, horizon=True)),
     "Branch-Path": (PATH, "authors", 2, authors_network, lambda n: authors_file(n, "WalkroomModel")),
+    "R-Gather": (envs.entry("resource-gathering"), "authors", 3, authors_network, authors_file),
+    "Bottles": (envs.entry("breakable-bottles"), "authors", 3, authors_network, authors_file),
     "MORL-Baselines": (SEA, "morl", 3, morl_network, morl_file),
     "MORL-Baselines elsewhere": (PATH, "morl", 3, morl_network, morl_file),
 }
@@ -71,17 +86,16 @@ CASES: dict[str, tuple[envs.CatalogueEntry, str, int, Callable[[int, int, int], 
 def test_an_imported_network_answers_as_it_did_in_every_state(case: str, put: Callable[..., Path]) -> None:
     entry, origin, commands, make, write = CASES[case]
     theirs = as_theirs(entry, origin)
-    network = make(theirs.shape[1], commands, 4)
+    network = make(theirs.shape[1], commands, len(entry.actions))
     front = ",".join(["1"] * commands)
     agent = pf.import_agent(put(write(network)), entry, front=put(front, "front.txt"))
     asked = np.random.default_rng(0).uniform(agent.space.low, agent.space.high, (len(theirs), commands))
     expected = ask_network(network, theirs, asked)
-    order = AUTHORS[entry.name].actions if origin == "authors" else ("up", "down", "left", "right")
-    assert order is not None
+    order = (AUTHORS[entry.name].actions if origin == "authors" else None) or entry.actions
     given = agent.policy.log_probs(tabulate(entry).observations, asked)
     np.testing.assert_allclose(given, expected[:, [order.index(action) for action in agent.actions]], atol=1e-4)
     assert np.ptp(given, axis=0).min() > 0.05, "a network to which states and commands matter"
-    assert agent.horizon == (commands == 3)
+    assert agent.horizon == (commands > len(entry.objectives))
 
 
 def test_a_network_with_more_hidden_layers_is_imported_whole(put: Callable[..., Path]) -> None:

@@ -21,7 +21,7 @@ from paretofoil_paper.paper_tables import AUDIT, AUDIT_RECOVERED, ENVIRONMENTS
 from paretofoil_paper.plan import Plan
 from paretofoil_paper.protocols import AS_RUN, PAPER_STRESS
 from paretofoil_paper.report import Report
-from paretofoil_paper.searches import Grid, LocalZoo
+from paretofoil_paper.searches import CFZooAsRun, Grid, LocalZoo
 from paretofoil_paper.statistics import paired_table
 from paretofoil_paper.stress import paper_rows, stress_rows
 
@@ -29,6 +29,9 @@ GRID_EVERY = 20
 """The grid runs on every n-th case that is proven infeasible, to check the proofs."""
 IN_PAPER, IN_REACHABLE = "in the paper's search region", "in the reachable search region"
 THOROUGH, AS_RUN_THOROUGH = "cf-zoo:thorough", "cf-zoo:as-run-thorough"
+LARGER = (9_001, 21_000, 50_000)
+"""Budgets at which CF-ZOO as run repeats its feasible failures: the paper's, that of its comparison, and the one that
+it recommends. The largest one, 100,000, is `Budgets.as_run_thorough`."""
 
 
 @dataclass(frozen=True, eq=False)
@@ -117,6 +120,15 @@ def as_run_audit(plan: Plan) -> Audit:
     name = f"audit-grid-{plan.grid_dimension}{'-full' if plan.full_grid else ''}"  # other cases, so another study
     grid = plan.rows(name, {"grid": Grid()}, PAPER_STRESS, only=cases, agents=agents)
     return Audit(failed, again, proofs, {row.case: row for row in grid})
+
+
+def larger_budgets(plan: Plan, audit: Audit) -> dict[int, list[Row]]:
+    """Return, by budget, the rows of CF-ZOO as run on the failures for which a valid command exists."""
+    searches = {f"{AS_RUN} {budget:,}": CFZooAsRun(budget, budget) for budget in LARGER}
+    agents = list(plan.as_run.values())
+    rows = plan.rows("audit-as-run-budgets", searches, PAPER_STRESS, only=audit.missed, agents=agents)
+    by_budget = {budget: [row for row in rows if row.search == f"{AS_RUN} {budget:,}"] for budget in LARGER}
+    return by_budget | {100_000: [row for row in audit.again if row.case in set(audit.missed)]}
 
 
 def reachable_audit(plan: Plan, rows: list[Row]) -> Audit:

@@ -6,6 +6,7 @@ additional first layer computes their observation from ours, and the rows of the
 
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
+from functools import partial
 from pathlib import Path
 from typing import Any
 
@@ -72,7 +73,7 @@ def import_agent(
         "command_box": f"{origin}; {', '.join(ranges)} as given" if ranges else origin,
         "versions": {"paretofoil": __version__},
     }
-    if rows.returns is not None:
+    if rows.returns is not None and not entry.stochastic:  # there a stated return is that of one episode
         same = (np.abs(measured.achieved - rows.returns) <= EXACT + 3.0 * measured.error).all(axis=1)
         provenance["returns as stated"] = f"{int(same.sum())} of {len(same)}"
     return Agent(
@@ -191,13 +192,25 @@ def as_integers(entry: envs.CatalogueEntry) -> Layer | None:
     return weight, np.zeros(len(sizes), dtype=np.float32)
 
 
-def as_cells(entry: envs.CatalogueEntry) -> Layer | None:
-    """Return the layer from our two one-hot vectors to one of (row, column): h_rc = relu(h_r + h_c - 1)."""
-    rows, columns = entry.encode.sizes  # type: ignore[attr-defined]
-    weight = np.zeros((rows, columns, rows + columns), dtype=np.float32)
-    weight[np.arange(rows), :, np.arange(rows)] = 1.0
-    weight[:, np.arange(columns), rows + np.arange(columns)] = 1.0
-    return weight.reshape(rows * columns, -1), np.full(rows * columns, -1.0, dtype=np.float32)
+def as_index(entry: envs.CatalogueEntry, sizes: Sequence[int] | None = None) -> Layer:
+    """Return the layer from our one-hot vectors and flags to one one-hot vector of all their combinations.
+
+    A combination of n values is relu(h_1 + ... + h_n - (n - 1)); a flag f that is not set counts as 1 - f. The first
+    value changes slowest. `sizes` are the lengths of the one-hot vectors, 1 for a flag; those of the entry if None.
+    """
+    sizes = entry.encode.sizes if sizes is None else sizes  # type: ignore[attr-defined]
+    combinations = np.indices([max(size, 2) for size in sizes]).reshape(len(sizes), -1)  # (n, combinations)
+    weight = np.zeros((combinations.shape[1], sum(sizes)), dtype=np.float32)
+    bias = np.full(len(weight), 1.0 - len(sizes), dtype=np.float32)
+    start = 0
+    for values, size in zip(combinations, sizes, strict=True):
+        if size == 1:
+            weight[:, start] = 2.0 * values - 1.0
+            bias += 1.0 - values
+        else:
+            weight[np.arange(len(weight)), start + values] = 1.0
+        start += size
+    return weight, bias
 
 
 _AROUND = ("right", "up", "left", "down")
@@ -205,7 +218,9 @@ AUTHORS: dict[str, Translation] = {
     "branch-path": Translation(as_integers, _AROUND),
     "collect-two": Translation(as_integers, _AROUND),
     "reward-line": Translation(as_integers, _AROUND),
-    "deep-sea-treasure": Translation(as_cells, ("up", "right", "down", "left")),
+    "deep-sea-treasure": Translation(as_index, ("up", "right", "down", "left")),
+    "breakable-bottles": Translation(partial(as_index, sizes=(5, 3, 3, 1, 1, 1))),
+    "resource-gathering": Translation(as_index),
     "fruit-tree": Translation(),
     "fruit-tree-6": Translation(),
     "minecart": Translation(),

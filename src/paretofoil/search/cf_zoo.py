@@ -18,6 +18,8 @@ from paretofoil.core.search import Finding, Search
 from paretofoil.search.budget import Budget
 
 Directions = Literal["mirror", "reject"]
+Seed = int | tuple[int, int]
+"""A seed, or a seed and the number of a stream."""
 SAME = 1e-9
 """Scaled differences up to this are rounding errors."""
 MAX_ENDPOINTS = 1 << 20
@@ -98,7 +100,7 @@ class CFZoo(Search):
             budget, directions=self.directions, steps=self.bisections, seed=self.seed, how=self.sampling
         )
         budget.left += reserved
-        refine(budget, start, self.zoo, self.seed)
+        refine(budget, start, self.zoo, (self.seed, ZOO_STREAM))
         return budget.findings()
 
 
@@ -237,7 +239,7 @@ def bisect(
 # ZOO-ADAM (paper, appendix "ZOO-ADAM Coordinate Optimizer")
 
 
-def refine(budget: Budget, start: np.ndarray, config: ZooConfig, seed: int, region: Region | None = None) -> None:
+def refine(budget: Budget, start: np.ndarray, config: ZooConfig, seed: Seed, region: Region | None = None) -> None:
     """Descend from start (Q, d) for all questions together, as far as their queries reach."""
     region = Region.whole(budget.batch) if region is None else region
     iterations = np.minimum(np.maximum(budget.left - 1, 0) // 3, config.iterations)
@@ -247,9 +249,9 @@ def refine(budget: Budget, start: np.ndarray, config: ZooConfig, seed: int, regi
         _descend(budget, region, who, start[who], config, coordinates(seed, budget.batch.dim, int(count)))
 
 
-def coordinates(seed: int, dim: int, iterations: int) -> np.ndarray:
+def coordinates(seed: Seed, dim: int, iterations: int) -> np.ndarray:
     """Return the random coordinate of each iteration; a longer run begins like a shorter one."""
-    return np.random.default_rng([seed, ZOO_STREAM]).integers(dim, size=iterations)
+    return np.random.default_rng(seed).integers(dim, size=iterations)
 
 
 def bias_corrections(updates: int) -> tuple[float, float]:

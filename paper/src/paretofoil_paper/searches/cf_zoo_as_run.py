@@ -3,8 +3,8 @@
 The signs of the front cut the search region, and distances are in units of the cut region. Axes and front points are
 tried before random directions. The queries of bisections count for the rays. ZOO stays inside the cut region, and a
 final bisection moves the answer towards the command. B queries are spent twice: with B = 3,001 the rays make 2,984
-queries, ZOO 3,001 and the final bisection 16, as published by the authors, unless a question has fewer directions. One
-detail differs: ZOO chooses its coordinates with a random stream of its own; theirs restarts that of the seed.
+queries, ZOO 3,001 and the final bisection 16, as published by the authors, unless a question has fewer directions. The
+generator of the seed starts anew for the directions and for ZOO's coordinates.
 """
 
 from dataclasses import dataclass

@@ -8,7 +8,7 @@ from paretofoil.core.options import NO_LIMITS, Limits
 from paretofoil.core.question import QuestionBatch
 from paretofoil.core.search import Finding, Search
 from paretofoil.search.budget import Budget
-from paretofoil.search.cf_zoo import ZooConfig, refine
+from paretofoil.search.cf_zoo import ZOO_STREAM, ZooConfig, refine
 
 
 @dataclass(frozen=True)
@@ -35,5 +35,5 @@ class LocalZoo(Search):
     def run(self, batch: QuestionBatch, limits: Limits = NO_LIMITS) -> list[Finding]:
         budget = Budget(batch, limits)
         config = ZooConfig(self.max_queries, self.c, self.eta, self.h)
-        refine(budget, np.zeros((batch.num_questions, batch.dim)), config, self.seed)
+        refine(budget, np.zeros((batch.num_questions, batch.dim)), config, (self.seed, ZOO_STREAM))
         return budget.findings()

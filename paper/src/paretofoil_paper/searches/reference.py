@@ -13,7 +13,17 @@ from paretofoil.core.options import NO_LIMITS, Limits
 from paretofoil.core.question import QuestionBatch
 from paretofoil.core.search import Finding, Search
 from paretofoil.search.budget import Budget
-from paretofoil.search.cf_zoo import BETA1, BETA2, EPSILON, SAME, CFZoo, coordinates, longest_step, unit_directions
+from paretofoil.search.cf_zoo import (
+    BETA1,
+    BETA2,
+    EPSILON,
+    SAME,
+    ZOO_STREAM,
+    CFZoo,
+    coordinates,
+    longest_step,
+    unit_directions,
+)
 
 
 @dataclass(frozen=True)
@@ -109,7 +119,7 @@ class _Sequential:
         config, z = self.config, z.copy()
         m, v, t = np.zeros_like(z), np.zeros_like(z), [0] * len(z)
         self.margin(z, "zoo")
-        for i in coordinates(config.seed, len(z), config.zoo.iterations):
+        for i in coordinates((config.seed, ZOO_STREAM), len(z), config.zoo.iterations):
             if self.over or self.budget.left[0] < 3:
                 self.budget.cut |= not self.budget.overtime
                 return
