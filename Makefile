@@ -95,7 +95,7 @@ results: $(VENV)/tested ## reproduce the paper's tables and figures in paper/res
 	for study in $(RESULTS)/rows/*.sqlite; do $(BIN)/paretofoil study export $$study --format parquet; done
 
 seeds: $(VENV)/tested ## train five agents per environment and run the stress test on them (hours; resumable)
-	$(BIN)/paretofoil reproduce seeds --out $(RESULTS) --log $(RESULTS)/rows/seeds.log
+	$(BIN)/paretofoil reproduce agents --out $(RESULTS) --log $(RESULTS)/rows/seeds.log
 	for study in $(RESULTS)/rows/seeds/*.sqlite; do $(BIN)/paretofoil study export $$study --format parquet --no-answers; done
 
 bench: $(VENV)/tested ## run the quick benchmarks

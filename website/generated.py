@@ -19,6 +19,8 @@ AT_THE_ROOT = {
 """Pages in the root of the repository, by their names in the site."""
 RESULTS = ROOT / "paper" / "results"
 """The pages and figures of the paper package; in the site they are in `results/`."""
+BENCHMARKS = ROOT / "benchmarks" / "results"
+"""The pages of the benchmarks; in the site they are in `benchmarks/`."""
 
 
 def on_config(config: MkDocsConfig) -> None:
@@ -34,6 +36,7 @@ def on_files(files: Files, config: MkDocsConfig) -> Files:
     for notebook in sorted((ROOT / "docs" / "notebooks").glob("*.ipynb")):
         pages |= notebook_files(notebook)
     pages |= {f"results/{page.name}": page.read_text() for page in sorted(RESULTS.glob("*.md"))}
+    pages |= {f"benchmarks/{page.name}": page.read_text() for page in sorted(BENCHMARKS.glob("*.md"))}
     pages |= {f"results/figures/{file.name}": file.read_bytes() for file in sorted(RESULTS.glob("figures/*.png"))}
     for name, content in pages.items():
         files.append(File.generated(config, name, content=content))
@@ -56,7 +59,10 @@ def on_page_markdown(markdown: str, page: Page, config: MkDocsConfig, files: Fil
     """Replace links of the repository by links of the site."""
     links = {
         ".ipynb)": ".md)",
+        "](../../paper/results/": "](../results/",
+        "](../../benchmarks/results/": "](../benchmarks/",
         "](../paper/results/": "](results/",
+        "](../benchmarks/results/": "](benchmarks/",
         "](../../docs/": "](../",
         "](docs/": "](",
         "](CODE_OF_CONDUCT.md)": "](code-of-conduct.md)",

@@ -7,11 +7,16 @@ import numpy as np
 import pytest
 
 import paretofoil as pf
-from paretofoil_paper.authors_data import THEIR_AGENTS
-from paretofoil_paper.differences import ask_as_run
+from paretofoil.core.question import QuestionBatch
+from paretofoil.study.case import enumerate_cases, make_case_question
+from paretofoil_paper import Plan
 from paretofoil_paper.examples import EXAMPLES, Example, answers_of, find_decision
+from paretofoil_paper.others import other_rows
+from paretofoil_paper.protocols import PAPER_STRESS
+from paretofoil_paper.searches import CFZooAsRun
 
 THEIRS = Path(os.environ.get("PARETOFOIL_AUTHORS", Path(__file__).parents[3] / "shared" / "authors"))
+RESULTS = Path(__file__).parents[1] / "results"
 pytestmark = pytest.mark.long
 absent = pytest.mark.skipif(not THEIRS.is_dir(), reason="the authors' checkpoints are GPLv3, and not shipped")
 
@@ -31,8 +36,12 @@ def test_what_is_told_of_the_authors_agents_is_what_they_answer(example: Example
 
 
 @absent
-@pytest.mark.parametrize(("name", "environment"), [("branch-path_R", "branch-path"), ("dst_R", "deep-sea-treasure")])
-def test_what_is_told_of_the_authors_agents_in_the_stress_test_is_what_they_give(name: str, environment: str) -> None:
-    file = THEIRS / f"{name}_achievable_within_1pct.txt"
-    agent = pf.import_agent(THEIRS / f"{name}.pt", environment, front=file)
-    assert ask_as_run(agent) == THEIR_AGENTS[environment]
+def test_rows_of_an_agent_of_the_authors_are_what_it_gives() -> None:
+    pytest.importorskip("pyarrow", reason="needs the parquet extra")
+    rows = [r for r in other_rows(Plan(RESULTS, recorded=True)).stress if r.case.agent == "authors-branch-path"]
+    front = THEIRS / "branch-path_R_achievable_within_1pct.txt"
+    agent = pf.import_agent(THEIRS / "branch-path_R.pt", "branch-path", front=front)
+    questions = [make_case_question(agent, *case, box="paper") for case in enumerate_cases(agent, PAPER_STRESS)]
+    found = [finding.scaled_change is not None for finding in CFZooAsRun.preset("stress").run(QuestionBatch(questions))]
+    assert [row.found for row in rows if row.search == "cf-zoo:as-run"] == found
+    assert len(found) == 44

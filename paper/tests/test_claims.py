@@ -20,14 +20,11 @@ from paretofoil.search import CFZoo, Exact
 from paretofoil.study import Case, Row
 from paretofoil_paper import Budgets, Plan
 from paretofoil_paper.audit import proof_rows
-from paretofoil_paper.claims import reproduce_claims
-from paretofoil_paper.claims.budget import BudgetResult, as_run_results, describe_budgets, described_results
 from paretofoil_paper.claims.gradient import Gradient, _cosine, _gradient, _inside, _line_search, measure_gradients
 from paretofoil_paper.claims.horizon import FACTORS, HorizonCommand, measure_horizons
 from paretofoil_paper.claims.sparsity import (
     ChangedEntries,
     count_changed,
-    describe_sparsity,
     in_paper_region,
     in_reachable_region,
     sparsity_table,
@@ -35,6 +32,7 @@ from paretofoil_paper.claims.sparsity import (
 )
 from paretofoil_paper.claims.undertrained import AgentResult, undertrained_table
 from paretofoil_paper.measurements import mean_interval, measurements, read_measurements, write_measurements
+from paretofoil_paper.pages.claims import page
 from paretofoil_paper.searches import CFZooAsRun
 from paretofoil_paper.stress import paper_rows
 
@@ -42,12 +40,8 @@ TINY = {"steps": 600, "warmup": 20, "polish_rounds": 1, "polish_updates": 20, "h
 
 
 @pytest.fixture
-def plan(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Plan:
+def plan(tmp_path: Path) -> Plan:
     """A random network in place of Branch-Path's agent, and budgets that take no time."""
-    monkeypatch.setattr("paretofoil_paper.claims.budget.BUDGETS", (30, 50_000))
-    monkeypatch.setattr("paretofoil_paper.claims.budget.CFZoo", lambda budget, _: CFZoo(min(budget, 90), 31))
-    monkeypatch.setattr("paretofoil_paper.claims.budget.CFZooAsRun", lambda budget, _: CFZooAsRun(min(budget, 90), 31))
-    monkeypatch.setattr("paretofoil_paper.claims.budget.SAMPLE", 4)
     budgets = Budgets(stress=CFZoo(60, 61), exact=Exact(max_boxes=2000), as_run=CFZooAsRun(200, 200))
     agents = {"branch-path": str(saved_agent(tmp_path))}
     return Plan(tmp_path / "out", agents, workers=1, budgets=budgets, training=TINY)
@@ -142,52 +136,6 @@ def test_usual_is_what_the_interval_says_where_more_could_change() -> None:
     assert verdict(few[:3]) == said[2]  # too few episodes for a bootstrap, which would be sure of 3 in 3: Wilson's
 
 
-def test_the_like_for_like_share_stands_beside_the_authors_and_the_verdict_is_about_it() -> None:
-    papers = changed("cf-zoo:as-run", [0, 1] * 10) + changed("exact", [3] * 20)
-    said = describe_sparsity(papers, changed("cf-zoo", [3] * 20) + changed("exact", [3] * 20))
-    assert "entries change in 64 % of the authors' published answers. In the same experiment on our agents" in said
-    assert "at most two change in 100.0 % (20 of 20) of the answers" in said
-    assert (
-        "whose command has three or more entries (the whole interval is above one half). By environment, the latter"
-        in said
-    )
-    assert "The result depends on the search region and the search." in said
-    assert ". 10 answers change no entry" in said
-    alike = describe_sparsity(papers[:20] + changed("exact", [1] * 20), changed("cf-zoo", [1] * 20))
-    assert "The result depends" not in alike
-
-
-def result(budget: int, found: int, ratio: float) -> BudgetResult:
-    rows = [
-        Row(Case("a", n, 0, 1), "cf-zoo", "", Status.FOUND, ratio if n < found else None, 7 * budget, "", 0.0)
-        for n in range(10)
-    ]
-    return BudgetResult(budget, rows, np.full(found, ratio))
-
-
-def test_a_smaller_budget_that_does_as_well_speaks_against_the_recommended_one() -> None:
-    enough = [result(1_000, 8, 1.1), result(9_001, 9, 1.055), result(50_000, 9, 1.05), result(100_000, 9, 1.05)]
-    fewer = [result(9_001, 8, 1.05), *enough[2:]]
-    farther = [result(9_001, 9, 1.2), *enough[2:]]
-    for needed in (fewer, farther):
-        as_run, described = describe_budgets(needed, enough).split("CF-ZOO as the paper describes it")
-        assert "This supports the recommendation" in as_run
-        assert "does not support the recommendation: a budget of 9,001 (63,007 queries)" in described
-        assert "of the feasible cases, and a budget of 100,000 solves 9 (90.0 %)" in described
-        assert "The mean distance falls from 1.100 to 1.050" in described
-        assert "The budget of 50,000 makes 350,000 queries" in described
-
-
-@pytest.mark.long
-def test_every_budget_is_asked_the_same_possible_cases(plan: Plan) -> None:
-    rows, papers = proof_rows(plan), paper_rows(plan)
-    for asked, results in ((rows, described_results(plan, rows)), (papers, as_run_results(plan))):
-        cases = [{row.case for row in one.rows} for one in results]
-        proven = {r.case for r in asked if r.search == "exact" and r.status is Status.PROVEN_CLOSEST}
-        assert cases[0] == cases[1] <= proven
-        assert len(cases[0]) == 4
-
-
 def test_a_decision_that_another_horizon_changes_is_counted(plan: Plan, monkeypatch: pytest.MonkeyPatch) -> None:
     """An agent that goes up to the exit, four steps away, unless it has ten steps or more: then it goes right first."""
     entry = envs.entry("reward-line")
@@ -268,12 +216,11 @@ def test_the_page_is_made_again_from_its_rows(plan: Plan) -> None:
     pytest.importorskip("pyarrow", reason="needs the parquet extra")
     from paretofoil.study.parquet import export_parquet
 
-    report = reproduce_claims(plan)
-    titles = [table.title for table in report.tables]
-    assert titles[0] == "Number of entries of the command that change, in the paper's search region"
-    assert "Consistent and inconsistent horizons" in titles
+    report = page(plan)
+    assert report.tables[0].title == "Number of entries of the command that change, in the paper's search region"
+    assert "Consistent and inconsistent horizons" in [table.title for table in report.appendix]
     for study in plan.out.glob("rows/*.sqlite"):
         export_parquet(study, study.with_suffix(".parquet"))
         study.unlink()
     recorded = replace(plan, recorded=True)
-    assert reproduce_claims(recorded).to_markdown() == report.to_markdown()
+    assert page(recorded).to_markdown() == report.to_markdown()

@@ -1,4 +1,4 @@
-"""Reproductions: the paper's totals, reports that hold together, and small runs of every experiment."""
+"""Reproductions: the paper's totals, reports that hold together, and small runs of pages."""
 
 import base64
 import re
@@ -15,15 +15,16 @@ from paretofoil.search import Boundary, CFZoo, Exact
 from paretofoil.study import Case, Row, read_about, read_rows
 from paretofoil.study.study import describe_search
 from paretofoil.study.table import Table
-from paretofoil_paper import EXPERIMENTS, Budgets, Plan, Report, experiment
-from paretofoil_paper.ablation import COMPONENTS, compare
+from paretofoil_paper import PAGES, Budgets, Plan, Report, page
+from paretofoil_paper.ablation import COMPONENTS, ablation_tables, compare
+from paretofoil_paper.audit import as_run_audit, audit_tables
 from paretofoil_paper.comparison import comparison_rows
 from paretofoil_paper.distances import Distances
 from paretofoil_paper.landscapes import _question, choose_case
 from paretofoil_paper.paper_tables import AUDIT, COMPARISON, ENVIRONMENTS, RUNTIME, STRESS, total_of
 from paretofoil_paper.plan import provenance
 from paretofoil_paper.report import Picture
-from paretofoil_paper.runtime import describe_budget, paper_seconds
+from paretofoil_paper.runtime import paper_seconds, runtime_tables
 from paretofoil_paper.searches import CFZooAsRun, LocalZoo, ProjectedCW, WhiteCW
 from paretofoil_paper.stress import as_run_rows, cut_by_case
 
@@ -43,6 +44,7 @@ def test_a_report_is_whole_in_markdown_and_in_one_html_file(tmp_path: Path) -> N
     )
     report = Report("Title").say("Words <b>not html</b>.")
     report.add(Table("T", ("a", "b"), (("x", 1),)), Picture("p.png", "A picture", pixel))
+    report.appendix.append(Table("Long table", ("a",), ((1,),)))
     report.write(tmp_path, "r")
     html = (tmp_path / "r.html").read_text()
     assert html.count("<table>") == html.count("</table>") == 1
@@ -51,7 +53,9 @@ def test_a_report_is_whole_in_markdown_and_in_one_html_file(tmp_path: Path) -> N
     assert "<b>not" not in html
     assert "![A picture](figures/p.png)" in (tmp_path / "r.md").read_text()
     assert (tmp_path / "figures" / "p.png").read_bytes() == pixel
-    assert {f.name for f in (tmp_path / "tables").iterdir()} == {"r-1.csv", "r-1.json", "r-1.tex"}
+    assert {f.name for f in (tmp_path / "tables").iterdir()} == {
+        *("r-t.csv", "r-t.json", "r-t.tex", "appendix-r-long-table.csv")
+    }
 
 
 SMALL = Budgets(
@@ -60,12 +64,14 @@ SMALL = Budgets(
         "cf-zoo": CFZoo(60, 61),
         "boundary": Boundary(max_queries=200),
         "exact": Exact(max_boxes=2000),
+        "white-cw:as-run": ProjectedCW(iterations=10),
         "white-cw:as-run-0": ProjectedCW(iterations=10),
         "cf-zoo:as-run": CFZooAsRun(200, 200),
     },
     stress=CFZoo(60, 61),
     thorough=CFZoo(70, 71),
     as_run_thorough=CFZooAsRun(90, 60, 4),
+    as_run_larger=(70,),
     exact=Exact(max_boxes=2000),
     as_run=CFZooAsRun(200, 200),
     runtime=(10_000,),
@@ -83,16 +89,14 @@ def small(tmp_path_factory: pytest.TempPathFactory) -> Plan:
     return Plan(folder / "out", {"branch-path": str(saved_agent(folder))}, workers=1, budgets=SMALL)
 
 
-LONG = ("stress", "comparison", "ablation", "audit", "runtime", "authors")
-
-
-@pytest.mark.parametrize("name", ["landscapes", *(pytest.param(name, marks=pytest.mark.long) for name in LONG)])
-def test_each_experiment_runs_and_runs_again_from_its_rows(small: Plan, name: str) -> None:
-    report = experiment(name)(small)
-    assert report.tables or report.pictures
+@pytest.mark.long
+@pytest.mark.parametrize("name", ["comparison", "stress", "audit"])
+def test_each_page_runs_and_runs_again_from_its_rows(small: Plan, name: str) -> None:
+    report = page(name)(small)
+    assert all((report.tables, report.pictures, report.findings, report.appendix))
     before = {path.name: len(read_rows(path)) for path in small.out.glob("rows/*.sqlite")}
     assert before
-    again = experiment(name)(small)
+    again = page(name)(small)
     assert {path.name: len(read_rows(path)) for path in small.out.glob("rows/*.sqlite")} == before
     assert again.to_markdown() == report.to_markdown()
 
@@ -107,15 +111,18 @@ def test_distances_are_measured_at_the_decisions_of_the_plans_own_seed(tmp_path:
 
 
 def test_the_audit_counts_every_case_once(small: Plan) -> None:
-    report = experiment("audit")(small)
+    tables = audit_tables(small, as_run_audit(small))
     cases = len(read_rows(small.out / "rows" / "stress.sqlite"))
-    for table in report.tables[:2]:
+    for table in tables[:2]:
         assert sum(row[1] for row in table.rows) == cases
+    first, *others = tables[2].rows
+    assert {line[1] for line in others} == {first[1]}
+    assert all(line[3].successes == first[3].successes + line[2] for line in others)
 
 
 @pytest.mark.long
 def test_the_ablation_holds_every_search_to_the_same_queries(small: Plan) -> None:
-    experiment("ablation")(small)
+    ablation_tables(small)
     rows = [row for row in read_rows(small.out / "rows" / "ablation.sqlite") if row.search != "exact"]
     assert {row.search.split(" at ")[1] for row in rows} == {"60", "200"}
     assert {row.search.split(" at ")[0] for row in rows} == {*SMALL.ablation, *COMPONENTS}
@@ -127,11 +134,11 @@ def test_the_ablation_holds_every_search_to_the_same_queries(small: Plan) -> Non
 
 @pytest.mark.long
 def test_kappa_0_is_a_curve_over_all_queries_with_optima_of_its_own(small: Plan) -> None:
-    report = experiment("ablation")(small)
+    tables, _ = ablation_tables(small)
     rows = read_rows(small.out / "rows" / "ablation-kappa-0.sqlite")
     assert {row.search for row in rows} == {"exact", "cf-zoo:as-run at 60", "cf-zoo:as-run at 200"}
     greedy = Distances.of(rows)
-    shares, ratios = report.tables[2:4]
+    shares, ratios = tables[3:5]
     assert shares.rows[-1] == ("kappa 0", *(greedy.recovered(f"cf-zoo:as-run at {n}") for n in (60, 200)))
     assert ratios.rows[-1] == ("kappa 0", *(greedy.ratio(f"cf-zoo:as-run at {n}") for n in (60, 200)))
     assert [line[0] for line in shares.rows] == ["cf-zoo:as-run", *COMPONENTS, "kappa 0"]
@@ -141,7 +148,7 @@ def test_kappa_0_is_a_curve_over_all_queries_with_optima_of_its_own(small: Plan)
 def test_times_are_those_of_the_comparisons_questions(tmp_path: Path) -> None:
     """In its box, and where chance plays of the agents that learned from realised returns."""
     small = Plan(tmp_path, {name: name for name in ("breakable-bottles",)}, workers=1, budgets=SMALL)
-    experiment("runtime")(small)
+    runtime_tables(small)
     compared = {row.case: row.full_answer() for row in read_rows(tmp_path / "rows" / "comparison.sqlite")}
     for study in ("runtime", "runtime-budget"):
         rows = read_rows(tmp_path / "rows" / f"{study}.sqlite")
@@ -151,17 +158,6 @@ def test_times_are_those_of_the_comparisons_questions(tmp_path: Path) -> None:
                 same.question.low.tolist(),
                 same.question.high.tolist(),
             )
-
-
-def test_the_words_about_a_budget_say_what_is_spent_of_it() -> None:
-    plan = Plan(Path("."), budgets=replace(SMALL, runtime=(10_000, 20_000)))
-    rows = [
-        Row(Case("a", 0, 0, 1), f"{name} {budget:,}", "", Status.FOUND, 0.5, times * budget, "", 0.0)
-        for name, times in (("cf-zoo:as-run", 2), ("cf-zoo", 5))
-        for budget in (10_000, 20_000)
-    ]
-    assert "`cf-zoo:as-run` makes 2.0 B queries" in describe_budget(plan, rows)
-    assert "B queries of ZOO), makes 5.0 B" in describe_budget(plan, rows)
 
 
 def test_what_a_choice_is_worth_is_counted_case_by_case() -> None:
@@ -183,7 +179,8 @@ def test_what_a_choice_is_worth_is_counted_case_by_case() -> None:
 @pytest.mark.long
 def test_an_experiment_asks_with_the_budgets_and_the_seed_of_its_plan(small: Plan, tmp_path: Path) -> None:
     small = replace(small, out=tmp_path)
-    experiment("audit")(replace(small, seed=7))
+    seeded = replace(small, seed=7)
+    audit_tables(seeded, as_run_audit(seeded))
     wanted = {("stress", "cf-zoo"): SMALL.stress, ("audit-thorough", "cf-zoo:thorough"): SMALL.thorough}
     wanted |= {("audit-as-run-thorough", "cf-zoo:as-run-thorough"): SMALL.as_run_thorough}
     wanted |= {("audit-all", "exact"): SMALL.exact, ("audit-all", "boundary"): Boundary()}
@@ -207,7 +204,8 @@ def test_the_budgets_are_the_papers_unless_others_are_given() -> None:
 
 @pytest.mark.long
 def test_a_proof_is_never_contradicted_by_the_grid(small: Plan) -> None:
-    [cross] = [t for t in experiment("audit")(replace(small, full_grid=True)).tables if t.title.startswith("The grid")]
+    gridded = replace(small, full_grid=True)
+    [cross] = [t for t in audit_tables(gridded, as_run_audit(gridded)) if t.title.startswith("The grid")]
     assert cross.rows[0][1] > 0  # no valid command on the grid, proven infeasible
     assert cross.rows[1][1] == 0  # a valid command on the grid, proven infeasible
 
@@ -258,9 +256,9 @@ def test_a_panel_is_drawn_in_the_box_in_which_its_answers_were_sought(small: Pla
         )
 
 
-def test_every_experiment_can_be_loaded() -> None:
-    for name in EXPERIMENTS:
-        assert callable(experiment(name))
+def test_every_page_can_be_loaded() -> None:
+    for name in PAGES:
+        assert callable(page(name))
 
 
 def test_a_study_without_agents_or_searches_is_refused(tmp_path: Path) -> None:

@@ -9,14 +9,14 @@ from typer.testing import CliRunner
 import paretofoil as pf
 from paretofoil.agents.store import shipped_folder
 from paretofoil.cli import app, main
-from paretofoil_paper import EXPERIMENTS
+from paretofoil_paper import PAGES
 from paretofoil_paper.cli import _agents
 
 
-def test_the_help_of_reproduce_names_all_experiments_in_their_order() -> None:
+def test_the_help_of_reproduce_names_all_pages_in_their_order() -> None:
     words = CliRunner().invoke(app, ["reproduce", "--help"]).output.replace("│", " ").split()
-    names = [word.strip(",.") for word in words if word.strip(",.") in EXPERIMENTS]
-    assert names[: len(EXPERIMENTS)] == list(EXPERIMENTS)
+    names = [word.strip(",.") for word in words if word.strip(",.") in PAGES]
+    assert names[: len(PAGES)] == list(PAGES)
 
 
 def test_reproduce_takes_shipped_agents_unless_another_is_named(
@@ -37,11 +37,11 @@ def test_reproduce_takes_shipped_agents_unless_another_is_named(
 @pytest.mark.parametrize(
     ("arguments", "message"),
     [
-        (["everything"], "expected an experiment among"),
+        (["everything"], "expected a page among"),
         (["stress", "--only", "mars"], "--only with environments among"),
         (["stress", "--agent", "branch-path"], "--agent ENVIRONMENT=AGENT"),
-        (["seeds", "--agent-seeds", "10,x"], "--agent-seeds as different whole numbers"),
-        (["seeds", "--agent-seeds", "10,10"], "--agent-seeds as different whole numbers"),
+        (["agents", "--agent-seeds", "10,x"], "--agent-seeds as different whole numbers"),
+        (["agents", "--agent-seeds", "10,10"], "--agent-seeds as different whole numbers"),
         (
             ["stress", "--recorded", "--out", "nowhere"],
             "nowhere/rows/stress-as-run.parquet, got no such file; to write",

@@ -13,11 +13,12 @@ from paretofoil.core.files import CHECKPOINT
 from paretofoil.pcn.train import Trainer
 from paretofoil.search import CFZoo, Exact
 from paretofoil.study import Case, Row
-from paretofoil_paper import EXPERIMENTS, SEPARATE, Budgets, Plan
+from paretofoil_paper import PAGES, SEPARATE, Budgets, Plan
 from paretofoil_paper.differences import feasible_cases
+from paretofoil_paper.pages.agents import page
 from paretofoil_paper.searches import CFZooAsRun
 from paretofoil_paper.seed_agents import seed_agent
-from paretofoil_paper.seeds import LONG, as_run_rows, reproduce_seeds, searches_of, seed_rows
+from paretofoil_paper.seeds import LONG, all_seed_rows, as_run_rows, searches_of, seed_rows, seed_tables
 
 TINY = {"steps": 600, "warmup": 20, "polish_rounds": 1, "polish_updates": 20, "hidden": 8, "updates": 5}
 
@@ -76,7 +77,7 @@ def test_the_report_is_made_again_from_its_rows_without_any_agent(plan: Plan) ->
     pytest.importorskip("pyarrow", reason="needs the parquet extra")
     from paretofoil.study.parquet import export_parquet
 
-    report = reproduce_seeds(plan)
+    report = page(plan)
     kept = list((plan.out / "rows" / "seeds").glob("*.sqlite"))
     assert {path.stem for path in kept} == {"reward-line", "reward-line-as-run"}
     for path in kept:
@@ -84,7 +85,7 @@ def test_the_report_is_made_again_from_its_rows_without_any_agent(plan: Plan) ->
         path.unlink()
     shutil.rmtree(plan.out / "agents")
     recorded = replace(plan, recorded=True)
-    assert reproduce_seeds(recorded).to_markdown() == report.to_markdown()
+    assert page(recorded).to_markdown() == report.to_markdown()
     assert not (plan.out / "agents").exists()
     with pytest.raises(InvalidInput, match="rows of the agents reward-line-10, reward-line-12"):
         seed_rows(replace(recorded, agent_seeds=(10, 12)), "reward-line")
@@ -96,10 +97,9 @@ def test_the_report_is_made_again_from_its_rows_without_any_agent(plan: Plan) ->
 
 @pytest.mark.long
 def test_each_table_counts_the_cases_of_all_agents(plan: Plan) -> None:
-    report = reproduce_seeds(plan)
     rows = seed_rows(plan, "reward-line")
     zoo = [row for row in rows if row.search == "cf-zoo"]
-    tables = {table.title.split(",")[0].split(":")[0]: table for table in report.tables}
+    tables = {table.title.split(",")[0].split(":")[0]: table for table in seed_tables(plan, all_seed_rows(plan))}
     assert len({row.case.agent for row in zoo}) == 2
     run = [row for row in as_run_rows(plan, "reward-line") if row.search == "cf-zoo:as-run"]
     assert {row.case for row in run} == {row.case for row in zoo}
@@ -125,8 +125,8 @@ def test_where_chance_plays_the_papers_row_is_of_realised_returns_and_expected_o
     reached = [made_up("reward-line-10", 0, search) for search in searches_of(plan)]
     monkeypatch.setattr("paretofoil_paper.seeds.as_run_rows", lambda _, kind: rows[kind])
     monkeypatch.setattr("paretofoil_paper.seeds.seed_rows", lambda *_: reached)
-    report = reproduce_seeds(replace(asked, agent_seeds=(10,)))
-    by_seed, together = report.tables[:2]
+    ten = replace(asked, agent_seeds=(10,))
+    together, _, by_seed, *_ = seed_tables(ten, all_seed_rows(ten))
     names = ["Reward-Line", "B-Bottles", "B-Bottles, expected returns"]
     assert [line[0] for line in by_seed.rows] == names
     assert [(line[0], line[2], line[-2]) for line in together.rows] == [
@@ -158,5 +158,5 @@ def test_local_search_has_the_queries_of_cf_zoo_and_the_long_one_more(plan: Plan
 
 
 def test_what_takes_hours_is_not_part_of_all() -> None:
-    assert "seeds" in SEPARATE
-    assert set(SEPARATE) < set(EXPERIMENTS)
+    assert "agents" in SEPARATE
+    assert set(SEPARATE) < set(PAGES)

@@ -7,7 +7,6 @@ from typing import Any, cast
 
 import numpy as np
 
-from paretofoil.core.question import KAPPA
 from paretofoil.core.search import Search
 from paretofoil.show.palette import BLUE, GREEN, GREY, INK, ORANGE, PURPLE, RED, SKY
 from paretofoil.study import STRESS, Case
@@ -17,8 +16,8 @@ from paretofoil.study.table import Table
 from paretofoil_paper.distances import Distances
 from paretofoil_paper.figures import Curve, figure_curves
 from paretofoil_paper.plan import Plan
-from paretofoil_paper.protocols import AS_RUN, REACHABLE_PROTOCOL
-from paretofoil_paper.report import Picture, Report
+from paretofoil_paper.protocols import AS_RUN
+from paretofoil_paper.report import Picture
 from paretofoil_paper.searches import AtMost
 
 EXACT = "exact"
@@ -34,22 +33,16 @@ COMPONENTS = {
 COLOURS = (INK, GREEN, GREY, PURPLE, BLUE, RED, ORANGE, SKY)
 """The colours of the curves, in their order."""
 KAPPA_0 = "kappa 0"
-METHOD = (
-    "Every search is limited to the same number of queries per question. For the white-box attacks a query is an "
-    "evaluation of the network. The attacks end by themselves before the largest limit, and so does `nearest-front`, "
-    "which queries each point of the front once. `cf-zoo`, as described in the paper, spends a quarter of its queries "
-    "on the ends of rays, a quarter on bisections and half on ZOO. `cf-zoo:as-run`, as in the authors' code, gives "
-    "half to the rays, bisections included, and half to ZOO; without ZOO the rays get both halves. `kappa 0` only "
-    f"requires that the foil has the largest probability, where the others require a margin of {KAPPA:g}; it has its "
-    "own feasible cases and proven optima. Intervals are Wilson's."
-)
 COMPARED_AT = 9_000
 """Variants are compared at the largest limit up to this one. As run, B = 3,001 spends 6,001 queries, B = 9,001 spends
 18,001."""
 
 
-def reproduce_ablation(plan: Plan) -> Report:
-    """Run a sample of the stress test with every search and every variant of CF-ZOO as run, at equal queries."""
+def ablation_tables(plan: Plan) -> tuple[list[Table], Picture]:
+    """Run a sample of the stress test with every search and every variant of CF-ZOO as run, at equal queries.
+
+    Return the effect of each component, the searches and the variants at each limit, and the curves of the searches.
+    """
     sample = _sample(plan)
     rows = plan.rows("ablation", _searches(plan), STRESS, only=sample)
     rows_at_0 = plan.rows("ablation-kappa-0", _searches_at_kappa_0(plan), STRESS, only=sample, kappa=0.0)
@@ -57,31 +50,9 @@ def reproduce_ablation(plan: Plan) -> Report:
     searches = [Line(name, distances, name) for name in plan.budgets.ablation]
     variants = [*(Line(name, distances, name) for name in (AS_RUN, *COMPONENTS)), Line(KAPPA_0, distances_at_0, AS_RUN)]
     limits = plan.budgets.ablation_queries
-    report = Report("Ablation of CF-ZOO")
-    effects = _effects(distances, distances_at_0, _compared_at(plan))
-    report.say(
-        _finding(effects, _compared_at(plan)),
-        f"{REACHABLE_PROTOCOL} The authors ran CF-ZOO in the paper's search region; here `{AS_RUN}` has its settings, "
-        "but all searches share the reachable region.",
-        f"The sample has {len(sample)} cases, {plan.budgets.ablation_cases} of each environment, evenly spread over "
-        f"its stress test; {len(distances.feasible)} of them are known to be feasible. {METHOD}",
-    )
-    report.add(*_tables("All searches", searches, limits))
-    report.add(_picture("ablation-searches", "All searches at equal queries", searches, limits))
-    report.add(*_tables("CF-ZOO as run, one component left out", variants, limits))
-    report.add(_picture("ablation-choices", "One component left out", variants, limits))
-    return report.add(effects)
-
-
-def _finding(effects: Table, queries: int) -> str:
-    [cone] = [dict(zip(effects.columns, line, strict=True)) for line in effects.rows if line[0] == "no cone"]
-    ratio = cone["distance / that of as-run"]
-    if ratio is None:
-        return f"At {queries:,} queries CF-ZOO without its cone solves no case that CF-ZOO as run solves."
-    return (
-        f"At {queries:,} queries CF-ZOO without its cone ends at {ratio:.3f} times the distance of CF-ZOO as run, and "
-        f"solves {cone['recovered [95 % CI]']} % of the known feasible cases."
-    )
+    tables = [_effects(distances, distances_at_0, _compared_at(plan)), *_tables("All searches", searches, limits)]
+    tables += _tables("CF-ZOO as run, one component left out", variants, limits)
+    return tables, _picture("ablation-searches", "All searches at equal queries", searches, limits)
 
 
 @dataclass(frozen=True)
@@ -138,7 +109,7 @@ def _tables(title: str, lines: list[Line], limits: tuple[int, ...]) -> list[Tabl
     columns = ("search", *(f"at {queries:,}" for queries in limits))
     shares = tuple((line.name, *map(line.recovered, limits)) for line in lines)
     ratios = tuple((line.name, *map(line.ratio, limits)) for line in lines)
-    note = "Means over the successes of each search; a search that solves fewer cases misses the farthest ones."
+    note = "Medians over the successes of each search; a search that solves fewer cases misses the farthest ones."
     return [
         Table(f"{title}: recovered, in % of known feasible cases [95 % CI]", columns, shares),
         Table(f"{title}: distance / proven optimum", columns, ratios, note),
@@ -163,7 +134,7 @@ def _effects(distances: Distances, distances_at_0: Distances, queries: int) -> T
     columns = ("variant", "recovered [95 % CI]", "only as-run", "only this variant", "distance / that of as-run")
     note = (
         f"CF-ZOO as run recovers {distances.recovered(reference)} % at {queries:,} queries. Only: cases that one of "
-        "the two solves and the other does not. Distance: mean of the ratios over the cases that both solve."
+        "the two solves and the other does not. Distance: median of the ratios over the cases that both solve."
     )
     return Table(
         f"The effect of each component at {queries:,} queries", columns, (*lines, at_0), note, rules=(len(lines),)
@@ -175,4 +146,4 @@ def compare(name: str, distances: Distances, label: str, as_run: Mapping[Case, f
     variant = distances.found[label]
     ratios = [variant[case] / as_run[case] for case in variant if as_run.get(case)]
     only = (len(as_run.keys() - variant.keys()), len(variant.keys() - as_run.keys()))
-    return (name, distances.recovered(label), *only, float(np.mean(ratios)) if ratios else None)
+    return (name, distances.recovered(label), *only, float(np.median(ratios)) if ratios else None)

@@ -13,14 +13,11 @@ from paretofoil.show.palette import BLUE, GREEN, GREY
 from paretofoil.study import Row
 from paretofoil.study.study import describe_search
 from paretofoil.study.table import Table
-from paretofoil_paper.audit import proof_rows
 from paretofoil_paper.figures import Series, figure_rates
 from paretofoil_paper.issued import NEAR, AnswerRollouts, Issue, choose_actions, issue_all
 from paretofoil_paper.measurements import mean_interval, measurements, share
 from paretofoil_paper.paper_tables import ENVIRONMENTS
 from paretofoil_paper.plan import Plan
-from paretofoil_paper.protocols import REACHABLE_PROTOCOL
-from paretofoil_paper.report import Picture, Report
 
 if TYPE_CHECKING:
     from matplotlib.figure import Figure
@@ -119,14 +116,41 @@ def _front_commands_end_on_front(answers: AnswerRollouts) -> list[bool]:
     return on_front
 
 
-def reproduce_attainable(plan: Plan) -> Report:
-    """Search an attainable command for every answer of the exact search to the stress test."""
-    rows = attainable_answers(plan, [row for row in proof_rows(plan) if row.search == "exact" and row.found])
-    report = Report("Attainable commands")
-    report.say(_findings(rows), REACHABLE_PROTOCOL, _method())
-    caption = "Answers that are attainable, and answers with an attainable command"
-    report.add(_attainable_table(plan, rows), Picture.of(_figure(plan, rows), "attainable", caption))
-    return report.say(_describe_continuation(rows)).add(_continuation_table(plan, rows))
+@dataclass(frozen=True)
+class UnroundedAnswer:
+    """The rollout of one answer before it is rounded to short numbers."""
+
+    agent: str
+    front: int
+    step: int
+    foil: int
+    distance: float
+    """Scaled distance of the closest command."""
+    delivers: bool
+    """Whether its episode delivers what it asks for."""
+
+
+def unrounded_answers(plan: Plan, answers: Sequence[Row]) -> list[UnroundedAnswer]:
+    """Return whether the closest command of each answer, not rounded, delivers what it asks for."""
+
+    def measure() -> Iterator[UnroundedAnswer]:
+        for name, environment in plan.names.items():
+            rollouts = AnswerRollouts(plan.load(environment), [r for r in answers if r.case.agent == name], plan.seed)
+            if not rollouts.rows:
+                continue
+            space, closest = rollouts.agent.space, [row.full_answer().closest for row in rollouts.rows]
+            commands = np.array([point.command for point in closest if point is not None])
+            for row, decision, command, end in zip(
+                rollouts.rows, rollouts.decisions, commands, rollouts.ends(commands), strict=True
+            ):
+                requested = command + decision.collected
+                missed = np.maximum(np.abs(end.achieved - requested) - 2 * end.error, 0.0) / space.scale
+                case, distance = row.case, float(space.distance(command, decision.command))
+                delivers = bool((missed <= DELIVERED).all())
+                yield UnroundedAnswer(case.agent, case.front, case.step, case.foil, distance, delivers)
+
+    settings = {"exact": describe_search(plan.seeded(plan.budgets.exact)), "delivered": DELIVERED}
+    return measurements(plan, "attainable-unrounded", UnroundedAnswer, measure, settings)
 
 
 def attainable_answers(plan: Plan, answers: Sequence[Row]) -> list[AttainableAnswer]:
@@ -141,53 +165,19 @@ def attainable_answers(plan: Plan, answers: Sequence[Row]) -> list[AttainableAns
     return measurements(plan, "attainable", AttainableAnswer, measure, settings)
 
 
-def _findings(rows: Rows) -> str:
-    delivers, attainable, on_front = share(rows, _delivers), share(rows, _is_attainable), share(rows, _on_front)
-    ratios = [row.attainable_distance / row.distance for row in rows if row.attainable_distance and row.distance]
-    return (
-        f"Of {len(rows):,} quoted commands of the exact search, {delivers.successes:,} ({100 * delivers.rate:.1f} %) "
-        f"deliver what they ask for. For {attainable.successes:,} ({100 * attainable.rate:.1f} %, cluster "
-        f"{mean_interval(rows, _is_attainable)}) an attainable command was found, at a median of "
-        f"{np.median(ratios):.2g} times the distance. For {100 * on_front.rate:.1f} % the episode under this command "
-        "ends on the front."
-    )
-
-
-def _method() -> str:
-    return (
-        "The smallest change of a command lies on a decision boundary: if it is issued, the agent may move back and "
-        "forth or achieve something else. For each answer to the stress test we searched for the closest command under "
-        "which the agent takes the foil by the same margin and the return of the whole episode differs from the "
-        f"request by at most {100 * DELIVERED:g} % of each objective's range. In stochastic environments the mean of "
-        "2,000 runs counts, and two more standard errors are allowed. The candidates are the answer, larger changes in "
-        "the same direction, the front, random commands and, in two further rounds, the outcomes of all these. If none "
-        "was found, this does not prove that there is none. A return is on the front if it is within "
-        f"{100 * NEAR:g} % (scaled) of a point of the front."
-    )
-
-
-def _describe_continuation(rows: Rows) -> str:
-    return (
-        "The authors' app continues after an answer in another way: it tests whether the episode ends on the front, "
-        f"not whether it delivers the request. They state that this holds for {CLAIMED} % of {CLAIMED_OF:,} answers of "
-        "their agents, and publish no rows. For our agents, in another search region, it holds for "
-        f"{100 * share(rows, _continues).rate:.1f} % of the answers of the exact search, by our reading of their rule."
-    )
-
-
-def _delivers(row: AttainableAnswer) -> bool:
+def answer_delivers(row: AttainableAnswer) -> bool:
     return row.delivers
 
 
-def _is_attainable(row: AttainableAnswer) -> bool:
+def is_attainable(row: AttainableAnswer) -> bool:
     return row.attainable
 
 
-def _on_front(row: AttainableAnswer) -> bool:
+def ends_on_front(row: AttainableAnswer) -> bool:
     return row.on_front
 
 
-def _continues(row: AttainableAnswer) -> bool:
+def continues(row: AttainableAnswer) -> bool:
     return row.continues_to_front
 
 
@@ -197,31 +187,36 @@ def _groups(plan: Plan, rows: Rows) -> dict[str, list[AttainableAnswer]]:
     return {name: group for name, group in {**groups, "All": list(rows)}.items() if group}
 
 
-def _attainable_table(plan: Plan, rows: Rows) -> Table:
+def attainable_table(plan: Plan, rows: Rows, unrounded: Sequence[UnroundedAnswer]) -> Table:
     lines = []
     for name, group in _groups(plan, rows).items():
+        exact = [row for row in unrounded if name == "All" or ENVIRONMENTS[plan.names[row.agent]] == name]
         distances = [row.attainable_distance for row in group if row.attainable_distance is not None]
         lines.append(
             (
-                *(name, len(group), share(group, _delivers), share(group, _is_attainable)),
-                *(mean_interval(group, _is_attainable), share(group, _on_front)),
-                *(float(np.median([row.distance for row in group])), _median(distances)),
-                _median([row.tried for row in group]),
+                *(name, len(group), share(group, answer_delivers), share(exact, lambda row: row.delivers)),
+                *(share(group, is_attainable), mean_interval(group, is_attainable), share(group, ends_on_front)),
+                *(_median([row.distance for row in group]), _median([row.distance for row in exact])),
+                *(_median(distances), _median([row.tried for row in group])),
             )
         )
     columns = (
-        *("environment", "answers", "answer delivers [95 % CI]", "attainable command found [95 % CI]"),
-        *("cluster [95 % CI]", "ends on the front [95 % CI]", "distance: answer", "distance: attainable", "rollouts"),
+        *("environment", "answers", "quoted answer delivers [95 % CI]", "unrounded answer delivers [95 % CI]"),
+        *("attainable command found [95 % CI]", "cluster [95 % CI]", "ends on the front [95 % CI]"),
+        *("distance: quoted", "distance: unrounded", "distance: attainable", "rollouts"),
     )
-    note = "Distances and numbers of rollouts are medians over the answers that have them."
+    note = (
+        "Quoted: the answer in short numbers; unrounded: the closest command. Distances and numbers of rollouts are "
+        "medians over the answers that have them."
+    )
     return Table("Attainable commands", columns, tuple(lines), note, rules=(len(lines) - 1,))
 
 
-def _continuation_table(plan: Plan, rows: Rows) -> Table:
+def continuation_table(plan: Plan, rows: Rows) -> Table:
     lines: list[tuple[Any, ...]] = []
     for name, group in _groups(plan, rows).items():
         counts = (sum(row.continuation == continuation for row in group) for continuation in CONTINUATIONS)
-        lines.append((name, len(group), *counts, share(group, _continues), mean_interval(group, _continues)))
+        lines.append((name, len(group), *counts, share(group, continues), mean_interval(group, continues)))
     columns = (
         *("environment", "answers", "a command of the front", "the answer", "one step of it, then the front"),
         *("ends on the front [95 % CI]", "cluster [95 % CI]"),
@@ -238,12 +233,12 @@ def _median(numbers: Sequence[float]) -> float | None:
     return float(np.median(numbers)) if numbers else None
 
 
-def _figure(plan: Plan, rows: Rows) -> "Figure":
+def attainable_figure(plan: Plan, rows: Rows) -> "Figure":
     groups = {name: group for name, group in _groups(plan, rows).items() if name != "All"}
     kinds = (
-        ("attainable command found", BLUE, _is_attainable),
-        ("answer delivers", GREY, _delivers),
-        ("ends on the front, as in the authors' app", GREEN, _continues),
+        ("attainable command found", BLUE, is_attainable),
+        ("answer delivers", GREY, answer_delivers),
+        ("ends on the front, as in the authors' app", GREEN, continues),
     )
     series = [
         Series(label, colour, {name: share(group, holds) for name, group in groups.items()})

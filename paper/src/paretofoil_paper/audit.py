@@ -3,7 +3,9 @@
 from collections import Counter
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
-from typing import Any
+from typing import Any, cast
+
+import numpy as np
 
 from paretofoil.agents import load_agent
 from paretofoil.core.answer import Status
@@ -11,16 +13,14 @@ from paretofoil.core.search import Search
 from paretofoil.search import NearestFront
 from paretofoil.study import STRESS as EVERY_CASE
 from paretofoil.study import Case, Row
-from paretofoil.study.statistics import Proportion, summarise
+from paretofoil.study.statistics import Proportion
 from paretofoil.study.table import Table
 from paretofoil_paper.authors_data import TAXONOMY
 from paretofoil_paper.budgets import boundary
 from paretofoil_paper.comparison import recovery_table
-from paretofoil_paper.distances import Distances
 from paretofoil_paper.paper_tables import AUDIT, AUDIT_RECOVERED, ENVIRONMENTS
 from paretofoil_paper.plan import Plan
 from paretofoil_paper.protocols import AS_RUN, PAPER_STRESS
-from paretofoil_paper.report import Report
 from paretofoil_paper.searches import CFZooAsRun, Grid, LocalZoo
 from paretofoil_paper.statistics import paired_table
 from paretofoil_paper.stress import paper_rows, stress_rows
@@ -29,9 +29,6 @@ GRID_EVERY = 20
 """The grid runs on every n-th case that is proven infeasible, to check the proofs."""
 IN_PAPER, IN_REACHABLE = "in the paper's search region", "in the reachable search region"
 THOROUGH, AS_RUN_THOROUGH = "cf-zoo:thorough", "cf-zoo:as-run-thorough"
-LARGER = (9_001, 21_000, 50_000)
-"""Budgets at which CF-ZOO as run repeats its feasible failures: the paper's, that of its comparison, and the one that
-it recommends. The largest one, 100,000, is `Budgets.as_run_thorough`."""
 
 
 @dataclass(frozen=True, eq=False)
@@ -86,22 +83,21 @@ class Audit:
         return _feasible(self.failed, self.proofs)
 
 
-def reproduce_audit(plan: Plan) -> Report:
-    """Classify the failures of the paper's experiment by its grid and by proofs; then those in the reachable region."""
-    as_run, rows = as_run_audit(plan), stress_rows(plan) + proof_rows(plan)
+def audit_tables(plan: Plan, as_run: Audit) -> list[Table]:
+    """Return the paper's diagnosis by grid and by proofs, the larger budgets, and the audit of the reachable region."""
+    rows = stress_rows(plan) + proof_rows(plan)
     reachable = reachable_audit(plan, rows)
-    report = Report("The failures of CF-ZOO, classified by the paper's grid and by proofs")
-    report.say(_finding(as_run), _method(plan, as_run))
-    complete = set(plan.agents) == set(ENVIRONMENTS)
-    report.add(
-        _taxonomy(as_run, complete),
+    return [
+        _taxonomy(as_run, set(plan.agents) == set(ENVIRONMENTS)),
         _proofs(as_run, IN_PAPER),
+        budgets_table(plan, as_run),
         _by_environment(plan.as_run, as_run, IN_PAPER),
         _grid_against_proofs(as_run),
-    )
-    report.say(_describe_reachable(reachable), _describe_seeding(rows))
-    report.add(_proofs(reachable, IN_REACHABLE), _by_environment(plan.agents, reachable, IN_REACHABLE))
-    return report.add(recovery_table(rows), paired_table(rows, "cf-zoo"))
+        recovery_table(rows, "Recovery of the feasible cases of the stress test, in the reachable search region"),
+        _proofs(reachable, IN_REACHABLE),
+        _by_environment(plan.agents, reachable, IN_REACHABLE),
+        paired_table(rows, "cf-zoo"),
+    ]
 
 
 def proof_rows(plan: Plan) -> list[Row]:
@@ -124,11 +120,16 @@ def as_run_audit(plan: Plan) -> Audit:
 
 def larger_budgets(plan: Plan, audit: Audit) -> dict[int, list[Row]]:
     """Return, by budget, the rows of CF-ZOO as run on the failures for which a valid command exists."""
-    searches = {f"{AS_RUN} {budget:,}": CFZooAsRun(budget, budget) for budget in LARGER}
-    agents = list(plan.as_run.values())
-    rows = plan.rows("audit-as-run-budgets", searches, PAPER_STRESS, only=audit.missed, agents=agents)
-    by_budget = {budget: [row for row in rows if row.search == f"{AS_RUN} {budget:,}"] for budget in LARGER}
-    return by_budget | {100_000: [row for row in audit.again if row.case in set(audit.missed)]}
+    labels = {budget: f"{AS_RUN} {budget:,}" for budget in plan.budgets.as_run_larger}
+    searches: dict[str, Search] = {label: CFZooAsRun(budget, budget) for budget, label in labels.items()}
+    agents, missed = list(plan.as_run.values()), set(audit.missed)
+    rows = plan.rows("audit-as-run-budgets", searches, PAPER_STRESS, only=missed, agents=agents)
+    by_budget = {budget: [row for row in rows if row.search == label] for budget, label in labels.items()}
+    return by_budget | {_largest(plan): [row for row in audit.again if row.case in missed]}
+
+
+def _largest(plan: Plan) -> int:
+    return cast(CFZooAsRun, plan.budgets.as_run_thorough).max_queries
 
 
 def reachable_audit(plan: Plan, rows: list[Row]) -> Audit:
@@ -167,48 +168,24 @@ def _grid_cases(plan: Plan, failed: set[Case], proofs: dict[Case, Status]) -> se
     return set(small).difference(proven) | sample
 
 
-def _finding(audit: Audit) -> str:
-    undecided = len(audit.failed) - len(audit.infeasible) - len(audit.missed)
-    proven = f"{len(audit.infeasible):,} of them are proven infeasible and {len(audit.missed):,} have a valid command"
-    return (
-        f"CF-ZOO, run as the authors ran it, fails on {len(audit.failed):,} of {audit.total:,} cases; {proven}; "
-        f"{undecided:,} are undecided. A budget of B = 100,000 solves {len(audit.recovered):,} of the failures."
+def budgets_table(plan: Plan, audit: Audit) -> Table:
+    """Return how many of its feasible failures CF-ZOO as run solves with a larger budget."""
+    missed, feasible = len(audit.missed), audit.total - len(_infeasible(audit.proofs, audit.proofs))
+    smallest = cast(CFZooAsRun, plan.budgets.as_run).max_queries
+    lines: list[tuple[Any, ...]] = [(smallest, missed, 0, Proportion(feasible - missed, feasible), None)]
+    for budget, rows in larger_budgets(plan, audit).items():
+        found = sum(row.found for row in rows)
+        queries = round(float(np.median([row.queries for row in rows]))) if rows else None
+        lines.append((budget, missed, found, Proportion(feasible - missed + found, feasible), queries))
+    columns = (
+        "budget B",
+        "feasible cases missed at first",
+        "found",
+        "of all feasible cases [95 % CI]",
+        "median queries",
     )
-
-
-def _method(plan: Plan, audit: Audit) -> str:
-    checked = len(_infeasible(audit.grid, audit.proofs))
-    return (
-        "The first part repeats the authors' experiment: CF-ZOO with their settings, in the search region that they "
-        "set for each environment, with agents trained on realised returns in the stochastic environments. Failures "
-        "that are not proven infeasible were repeated with B = 100,000. The grid has 200 values per objective, for up "
-        f"to {plan.grid_dimension} objectives, and stops at the first valid command. A proof of infeasibility covers "
-        "every command of the search region, including every grid command, so these cases count as grid-infeasible; "
-        f"the grid was run on {checked:,} of them to check the proofs."
-    )
-
-
-def _describe_reachable(audit: Audit) -> str:
-    return (
-        "The second part asks the same questions with the defaults of this library: CF-ZOO as the paper's text "
-        "describes it, in the region of returns that are still possible, with agents trained on expected returns. "
-        f"It fails on {len(audit.failed):,} of {audit.total:,} cases; {len(audit.infeasible):,} of these are proven "
-        f"infeasible, and 100,000 directions and queries solve {len(audit.recovered):,} of the others."
-    )
-
-
-def _describe_seeding(rows: list[Row]) -> str:
-    """State the paper's main claim for these agents; the experiment `seeds` has it with intervals over agents."""
-    distances = Distances.of(rows)
-    feasible = [row for row in rows if row.case in distances.feasible]
-    rates = []
-    for search in ("cf-zoo", "local-zoo"):
-        queries = summarise(row for row in feasible if row.search == search).queries or 0
-        rates.append(f"{100 * distances.recovered(search).rate:.1f} % ({queries:,.0f} queries on average)")
-    return (
-        f"**The effect of seeding.** Of {len(distances.feasible):,} known feasible cases, CF-ZOO, which starts from "
-        f"rays and from the front, solves {rates[0]}; its ZOO phase alone, started at the command, solves {rates[1]}."
-    )
+    note = "Cases that the first budget solves count as solved at larger ones; they were not run again."
+    return Table("CF-ZOO as run with larger budgets", columns, tuple(lines), note)
 
 
 def _taxonomy(audit: Audit, complete: bool) -> Table:
@@ -239,7 +216,7 @@ def _taxonomy(audit: Audit, complete: bool) -> Table:
         note += (
             " If each case counts once, by its last result, the authors' published rows have "
             f"{success:,}, {none:,} and {missed:,} cases with these outcomes, and "
-            f"{Proportion(success, success + missed)} % of the feasible cases are solved (page authors)."
+            f"{Proportion(success, success + missed)} % of the feasible cases are solved."
         )
     return Table("CF-ZOO diagnosis with the grid", columns + paper_columns, tuple(lines), note)
 

@@ -21,7 +21,6 @@ from paretofoil_paper.authors_data import (
     PUBLISHED_QUERIES,
     RECOVERED,
     SECOND_GRID,
-    SOURCE,
     TAXONOMY,
     ZERO_TO_KAPPA,
     ZOO_GREEDY,
@@ -38,8 +37,6 @@ from paretofoil_paper.paper_tables import (
     total_of,
 )
 from paretofoil_paper.plan import Plan
-from paretofoil_paper.report import Report
-from paretofoil_paper.runtime import alone_rows, mean_seconds, paper_seconds
 from paretofoil_paper.stress import cut_by_case, paper_rows
 
 METHODS = tuple(PAPER_NAMES)
@@ -50,23 +47,14 @@ PHASES = (RAYS, ("zoo",), ("final",), (*RAYS, "zoo", "final"))
 """The labels of an answer's queries: of the rays, of ZOO, of the final bisection, and of all phases."""
 
 
-def reproduce_authors(plan: Plan) -> Report:
-    """Recompute the paper's tables from the authors' published rows, and state the rule of each figure."""
+def authors_tables(plan: Plan) -> list[Table]:
+    """Recompute the paper's tables from the authors' published rows; the rule of each figure is in its note."""
     stress, comparison = [row for row in paper_rows(plan) if row.search == ZOO], comparison_rows(plan)
     audit = as_run_audit(plan)
-    report = Report("The paper, the authors' published rows, and our results")
-    report.say(
-        f"The authors published their code and the rows behind most of their tables ({SOURCE}), which made this page "
-        "possible. Columns *paper* are printed in the paper. Columns *authors' rows* are computed from the published "
-        "rows by the rule under each table. Columns *ours* are measured with our agents, with the authors' search "
-        "settings and search regions unless a table says otherwise. The notes mention only figures of the paper that "
-        "the published rows do not confirm. Nothing but figures is taken from the authors' files."
-    )
-    report.add(_stress(plan, stress), _distances(plan, stress), _comparison(plan, comparison), _grid(plan, audit))
-    report.add(_runtime(plan, comparison))
+    tables = [_stress(plan, stress), _distances(plan, stress), _comparison(plan, comparison), _grid(plan, audit)]
     if set(plan.agents) == set(ENVIRONMENTS):  # the following figures are known for all environments together only
-        report.add(_both(comparison), _taxonomy(audit), _queries(stress, comparison, audit.again))
-    return report
+        tables += [_both(comparison), _taxonomy(audit), _queries(stress, comparison, audit.again)]
+    return tables
 
 
 def _select(plan: Plan, rows: list[Row], name: str, search: str) -> list[Row]:
@@ -243,17 +231,3 @@ def _range(counts: list[int]) -> str | int | None:
     if not counts:
         return None
     return counts[0] if min(counts) == max(counts) else f"{min(counts):,} to {max(counts):,}"
-
-
-def _runtime(plan: Plan, comparison: list[Row]) -> Table:
-    alone = alone_rows(plan)
-    lines = tuple(
-        (method, paper_seconds(plan, "all", method), mean_seconds(plan, alone, method, "all", comparison))
-        for method in METHODS
-    )
-    note = (
-        "Paper: mean over the cases of the comparison, one query at a time on a GPU. Ours: "
-        f"{len({row.case for row in alone})} cases, one question at a time on one core. The rows of the paper's times "
-        "by budget are not published."
-    )
-    return Table("Seconds per question", ("method", "paper (s)", "ours (s)"), lines, note)

@@ -64,6 +64,9 @@ class Budgets:
     """Repeats the failures of the stress test with a larger budget."""
     as_run_thorough: Search = field(default_factory=lambda: CFZooAsRun.preset("thorough"))
     """Repeats the failures of `as_run` with a larger budget."""
+    as_run_larger: tuple[int, ...] = (9_001, 21_000, 50_000)
+    """Budgets at which CF-ZOO as run repeats its feasible failures: the paper's, that of its comparison, and the one
+    that it recommends. The largest one is that of `as_run_thorough`."""
     exact: Search = field(default_factory=_exact)
     """Proves whether a case is feasible."""
     runtime: tuple[int, ...] = tuple(BUDGET_RUNTIME)

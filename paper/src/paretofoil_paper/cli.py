@@ -20,9 +20,8 @@ def reproduce(
     name: Annotated[
         str,
         typer.Argument(
-            metavar="EXPERIMENT",
-            help="examples, stress, comparison, ablation, audit, runtime, front, landscapes, claims, "
-            "consequences, influence, attainable, differences, authors, seeds or all.",
+            metavar="PAGE",
+            help="comparison, stress, audit, agents, claims, worth or all.",
         ),
     ] = "all",
     out: Annotated[Path, typer.Option(help="Folder for reports, tables, figures and rows.")] = Path("results"),
@@ -32,7 +31,7 @@ def reproduce(
     only: Annotated[str | None, typer.Option(help="Environments to run, separated by commas.")] = None,
     seed: Annotated[int, typer.Option(min=0, max=MOST_SEED, help="Seed of searches and stochastic environments.")] = 0,
     agent_seeds: Annotated[
-        str | None, typer.Option(help="Training seeds for `seeds`, separated by commas; 10,11,12,13,14 if omitted.")
+        str | None, typer.Option(help="Training seeds for `agents`, separated by commas; 10,11,12,13,14 if omitted.")
     ] = None,
     workers: Workers = None,
     engine: Engine = "local",
@@ -52,11 +51,12 @@ def reproduce(
 ) -> None:
     """Reproduce the paper's tables and figures with our agents. An interrupted run resumes when it is started again."""
     from paretofoil.core.errors import InvalidInput
-    from paretofoil_paper import EXPERIMENTS, SEPARATE, Plan, experiment
+    from paretofoil_paper import PAGES, SEPARATE, Plan, page
+    from paretofoil_paper.pages.index import index
     from paretofoil_paper.plan import Log, provenance
 
-    if name != "all" and name not in EXPERIMENTS:
-        raise InvalidInput.expected(f"an experiment among {', '.join(EXPERIMENTS)}, all", repr(name))
+    if name != "all" and name not in PAGES:
+        raise InvalidInput.expected(f"a page among {', '.join(PAGES)}, all", repr(name))
     with study_bars(quiet, log, "Run the same command again to resume.") as tell:
         plan = Plan(
             out=out,
@@ -71,13 +71,17 @@ def reproduce(
             tell=tell,
             **_seeds(agent_seeds),
         )
-        for current in [key for key in EXPERIMENTS if key not in SEPARATE] if name == "all" else [name]:
+        chosen = [key for key in PAGES if recorded or key not in SEPARATE] if name == "all" else [name]
+        reports = {}
+        for current in chosen:
             started, logged = time.perf_counter(), replace(plan, log=Log())
-            report = experiment(current)(logged)
+            reports[current] = report = page(current)(logged)
             report.say("---", provenance(current, logged, time.perf_counter() - started))
-            page = report.write(out, current)
+            file = report.write(out, current)
             _print(report)
-            say((f"The report is in {page}.\n", "dim"))
+            say((f"The report is in {file}.\n", "dim"))
+        if set(reports) == set(PAGES):
+            index(reports).write(out, "README")
 
 
 def _print(report: "Report") -> None:

@@ -5,42 +5,20 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from paretofoil.explanation.attainable import REPEATS
-from paretofoil.show.palette import BLUE, GREEN, GREY, ORANGE
 from paretofoil.study import Row
 from paretofoil.study.study import describe_search
 from paretofoil.study.table import Table
-from paretofoil_paper.audit import proof_rows
-from paretofoil_paper.figures import Series, figure_rates
 from paretofoil_paper.issued import DRAWS, NEAR, NOISE, NOISE_FIELDS, AnswerRollouts, IssuedAnswer
 from paretofoil_paper.measurements import mean_interval, measurements, share
 from paretofoil_paper.other_seed import QUICK, OtherSeedAnswer, ask_other_seed
 from paretofoil_paper.paper_tables import ENVIRONMENTS
 from paretofoil_paper.plan import Plan
-from paretofoil_paper.protocols import REACHABLE_PROTOCOL
-from paretofoil_paper.report import Picture, Report
-from paretofoil_paper.stress import stress_rows
 
 if TYPE_CHECKING:
-    from matplotlib.figure import Figure
+    pass
 
 SEARCHES = ("cf-zoo", "exact")
-CAPTION = "Episodes that end on the front: our agents, in the reachable search region"
 Rows = Sequence[IssuedAnswer]
-
-
-def reproduce_consequences(plan: Plan) -> Report:
-    """Issue every answer of the stress test by CF-ZOO and by the exact search in its state."""
-    answers = [row for row in stress_rows(plan) + proof_rows(plan) if row.search in SEARCHES]
-    rows = issued_answers(plan, answers)
-    other_seed = other_seed_answers(plan, [row for row in answers if row.search == "exact"])
-    report = Report("Consequences of a counterfactual command")
-    report.say(_findings(rows), REACHABLE_PROTOCOL, _method())
-    report.add(_outcomes(plan, rows), Picture.of(_figure(plan, rows), "consequences", CAPTION))
-    report.add(_robustness(plan, rows))
-    if other_seed:
-        report.say(_describe_other_seed(plan, other_seed)).add(_other_seed_table(plan, other_seed))
-    return report
 
 
 def issued_answers(plan: Plan, answers: Sequence[Row]) -> list[IssuedAnswer]:
@@ -67,50 +45,19 @@ def _exact(plan: Plan) -> dict[str, Any]:
     return {"exact": describe_search(plan.seeded(plan.budgets.exact))}
 
 
-def _findings(rows: Rows) -> str:
-    sentences = []
-    for search, group in ((name, [row for row in rows if row.search == name]) for name in SEARCHES):
-        if not group:
-            continue
-        issued, one_step = share(group, _reaches_front), share(group, _one_step_reaches_front)
-        original = share(group, _original_reaches_front)
-        sentences.append(
-            f"Of {len(group):,} answers of `{search}`, {share(group, _takes_foil).successes:,} make the agent take the "
-            f"foil. {100 * issued.rate:.1f} % of the episodes then end on the front (cluster "
-            f"{mean_interval(group, _reaches_front)}), compared with {100 * original.rate:.1f} % under the original "
-            f"command, and {100 * one_step.rate:.1f} % if the answer is issued for one step only and then the nearest "
-            "point of the front. In the same order, the step limit ends "
-            f"{100 * _mean(group, 'truncated'):.1f} %, {100 * _mean(group, 'original_truncated'):.1f} % and "
-            f"{100 * _mean(group, 'one_step_truncated'):.1f} % of the episodes."
-        )
-    return " ".join(sentences)
-
-
-def _method() -> str:
-    return (
-        "Each answer of the stress test is issued, as quoted, in the state of its decision, and the agent acts "
-        f"greedily to the end of the episode. An episode ends on the front if its return is within {NEAR:.0%} (scaled) "
-        f"of a point of the agent's front. In stochastic environments returns are means of {REPEATS} runs, three "
-        "standard errors are allowed, and the step limit counts if it ends most runs. We compare with the original "
-        "command, and with the quoted command issued for one step, followed by the nearest point of the front. The "
-        "authors' app tries the latter, because a command on the decision boundary can make an agent move back and "
-        "forth until the step limit. Branch-Path always ends by its step limit."
-    )
-
-
-def _takes_foil(row: IssuedAnswer) -> bool:
+def takes_foil(row: IssuedAnswer) -> bool:
     return row.takes_foil
 
 
-def _reaches_front(row: IssuedAnswer) -> bool:
+def reaches_front(row: IssuedAnswer) -> bool:
     return row.reaches_front
 
 
-def _original_reaches_front(row: IssuedAnswer) -> bool:
+def original_reaches_front(row: IssuedAnswer) -> bool:
     return row.original_reaches_front
 
 
-def _one_step_reaches_front(row: IssuedAnswer) -> bool:
+def one_step_reaches_front(row: IssuedAnswer) -> bool:
     return row.one_step_reaches_front
 
 
@@ -133,11 +80,11 @@ def _lines(
     return tuple(lines), tuple(rules[1:])
 
 
-def _outcomes(plan: Plan, rows: Rows) -> Table:
+def outcomes_table(plan: Plan, rows: Rows) -> Table:
     def cells(group: list[IssuedAnswer]) -> tuple[Any, ...]:
         return (
-            *(share(group, _takes_foil), share(group, _reaches_front), mean_interval(group, _reaches_front)),
-            *(share(group, _original_reaches_front), share(group, _one_step_reaches_front)),
+            *(share(group, takes_foil), share(group, reaches_front), mean_interval(group, reaches_front)),
+            *(share(group, original_reaches_front), share(group, one_step_reaches_front)),
             *(share(group, lambda row: row.truncated > 0.5), share(group, lambda row: row.original_truncated > 0.5)),
             share(group, lambda row: row.one_step_truncated > 0.5),
         )
@@ -151,7 +98,7 @@ def _outcomes(plan: Plan, rows: Rows) -> Table:
     return Table("Outcomes of counterfactual commands", columns, lines, rules=rules)
 
 
-def _robustness(plan: Plan, rows: Rows) -> Table:
+def robustness_table(plan: Plan, rows: Rows) -> Table:
     def cells(group: list[IssuedAnswer]) -> tuple[Any, ...]:
         distances = np.array([row.requested_off_front for row in group])
         on_front = share(group, lambda row: row.requested_off_front <= NEAR)
@@ -185,41 +132,11 @@ def _percent(rows: Rows, name: str) -> float | None:
     return 100 * _mean(rows, name)
 
 
-def _figure(plan: Plan, rows: Rows) -> "Figure":
-    groups = {ENVIRONMENTS[name]: name for name in plan.agents}
-
-    def rates(search: str, holds: Callable[[IssuedAnswer], bool]) -> dict[str, Any]:
-        return {group: share(_select(plan, rows, name, search), holds) for group, name in groups.items()}
-
-    series = [
-        Series("exact", BLUE, rates("exact", _reaches_front)),
-        Series("CF-ZOO", GREEN, rates("cf-zoo", _reaches_front)),
-        Series("exact, for one step", ORANGE, rates("exact", _one_step_reaches_front)),
-        Series("original command", GREY, rates("exact", _original_reaches_front)),
-    ]
-    return figure_rates(list(groups), series, "episodes that end on the front (% of answers")
-
-
-def _describe_other_seed(plan: Plan, rows: Sequence[OtherSeedAnswer]) -> str:
-    names = [ENVIRONMENTS[name] for name in QUICK if name in plan.agents]
-    where = f"{len(names)} environments" if len(names) != 1 else "one environment"
-    open_rows = [row for row in rows if row.feasible and not row.already_foil]
-    both, transfers = share(open_rows, lambda row: row.other_feasible), share(open_rows, _transfers)
-    return (
-        f"**Another seed.** In {where} where training takes seconds ({', '.join(names)}), every question of the stress "
-        f"test was also asked of an agent of seed {plan.agent_seeds[0]}, in the same state and under the same command, "
-        f"with the exact search. In {len(open_rows):,} questions our agent has an answer, and the other agent does not "
-        f"take the foil under the original command. Of these, {100 * both.rate:.1f} % have an answer for the other "
-        f"agent, too. In {100 * transfers.rate:.1f} % the quoted command of our agent makes the other agent take the "
-        "foil."
-    )
-
-
-def _transfers(row: OtherSeedAnswer) -> bool:
+def transfers(row: OtherSeedAnswer) -> bool:
     return bool(row.transfers)
 
 
-def _other_seed_table(plan: Plan, rows: Sequence[OtherSeedAnswer]) -> Table:
+def other_seed_table(plan: Plan, rows: Sequence[OtherSeedAnswer]) -> Table:
     lines = []
     for name in (environment for environment in QUICK if environment in plan.agents):
         group = [row for row in rows if plan.names[row.agent] == name]
@@ -230,7 +147,7 @@ def _other_seed_table(plan: Plan, rows: Sequence[OtherSeedAnswer]) -> Table:
         rates = (
             share(group, lambda row: row.already_foil),
             *(share(kind, lambda row: row.other_feasible) for kind in (feasible, infeasible)),
-            *(share(feasible, _transfers), mean_interval(feasible, _transfers)),
+            *(share(feasible, transfers), mean_interval(feasible, transfers)),
         )
         lines.append((ENVIRONMENTS[name], len(group), *rates, *spread))
     columns = (

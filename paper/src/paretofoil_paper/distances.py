@@ -43,6 +43,6 @@ class Distances:
         return [distance / self.optimum[case] for case, distance in distances if self.optimum.get(case)]
 
     def ratio(self, search: str) -> float | None:
-        """Return the mean of `ratios`, or None if there are none."""
+        """Return the median of `ratios`, or None if there are none."""
         ratios = self.ratios(search)
-        return float(np.mean(ratios)) if ratios else None
+        return float(np.median(ratios)) if ratios else None

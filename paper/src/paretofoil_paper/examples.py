@@ -10,13 +10,9 @@ from paretofoil.agents.agent import Agent, rollout
 from paretofoil.core.answer import Answer
 from paretofoil.core.decision import Decision
 from paretofoil.core.options import Options
-from paretofoil.core.policy import probabilities, query
 from paretofoil.explanation.explain import explain
-from paretofoil.search import NearestFront
-from paretofoil.show.numbers import percent
 from paretofoil.study.table import Table
 from paretofoil_paper.plan import Plan
-from paretofoil_paper.report import Picture, Report
 
 SAME_STATE = 0.02
 """States whose entries differ by at most this count as the same (Minecart's are continuous)."""
@@ -141,93 +137,32 @@ NOTE = (
     "imported from their checkpoint "
     "(`benchmarks/authors_agents.py`)."
 )
-Answers = Mapping[str, Answer]
-"""By search."""
 
 
-def reproduce_examples(plan: Plan) -> Report:
-    """Answer each example with CF-ZOO at the paper's budget, with Exact, and with the sparsest answer of Exact."""
-    report = Report("The paper's worked examples")
-    report.say(
-        "Search region: *reachable* for our agents, the paper's search region for the authors' agents. None of the "
-        "environments is stochastic.",
-        "Each question has the paper's state, remaining command and foil, but our agent is another network, so we "
-        "compare the signs of the change, not its size. If our agent would not reach the state, it is put there. If it "
-        "already chooses the foil there, the foil is the action that the paper's agent chose. The paper prints the "
-        "remaining "
-        "command, the actions, the counterfactual command and its meaning and, except for Deep Sea Treasure, the step "
-        "and the probabilities. Figures from the authors' published files are named in each example. An objective "
-        f"counts as unchanged (0) if its share of the scaled change is below {UNCHANGED:.0%}. Sentences state the "
-        "command in short numbers, rounded so that it still changes the action.",
-    )
+def examples_table(plan: Plan) -> Table:
+    """Answer each example with CF-ZOO at the paper's budget, with Exact, and with the sparsest answer of Exact.
+
+    Our agent is put into the state if it does not reach it. If it already chooses the foil there, the foil is the
+    action that the paper's agent chose.
+    """
     rows: list[tuple[Any, ...]] = []
     for example in EXAMPLES:
         if example.agent in plan.agents:
-            rows += _add_example(report, example, plan.load(example.agent), plan)
+            rows += _example_rows(example, plan.load(example.agent), plan)
     rules = tuple(i for i in range(1, len(rows)) if rows[i][0] != rows[i - 1][0])
-    table = Table("Counterfactual commands of the worked examples", COLUMNS, tuple(rows), NOTE, rules)
-    report.parts.insert(2, table)
-    return report
+    return Table("Counterfactual commands of the worked examples", COLUMNS, tuple(rows), NOTE, rules)
 
 
-def _add_example(report: Report, example: Example, agent: Agent, plan: Plan) -> list[tuple[Any, ...]]:
-    """Add the section of an example and return its rows of the table."""
+def _example_rows(example: Example, agent: Agent, plan: Plan) -> list[tuple[Any, ...]]:
     decision = find_decision(example, agent)
-    chosen = agent.actions[decision.action]
-    foil = example.chosen if chosen == example.foil else example.foil
-    report.say(f"## {example.title}", _describe_state(example, agent), _compare_policies(example, agent, decision))
-    if example.authors_agent:
-        report.say(_describe_authors_agent(example, agent))
-    if chosen == example.foil:
-        report.say(
-            f"Our agent already takes the paper's foil, so we ask the reverse question in the same state and under the "
-            f"same command: why not {foil}? Its signs cannot be compared with the paper's."
-        )
-    answers = _ask(agent, decision, foil, plan)
-    if foil == example.foil:
-        report.say(_compare_signs(example, answers, agent))
-    report.say(f"> {answers['exact'].paragraph()}")
-    report.add(_picture(example, agent, decision, foil, answers, plan))
+    foil = example.chosen if agent.actions[decision.action] == example.foil else example.foil
     theirs = {"paper": example.paper_command, **{f"authors' files: {k}": v for k, v in example.published.items()}}
     theirs |= {f"authors' agent, our search: {k}": v for k, v in example.authors_agent.items()}
     rows = [_row(example, agent, example.foil, by, np.array(command)) for by, command in theirs.items()]
-    for by, answer in answers.items():
+    for by, answer in _ask(agent, decision, foil, plan).items():
         command = None if answer.closest is None else answer.closest.command
         rows.append(_row(example, agent, foil, by, command, answer.status.value))
     return rows
-
-
-def _describe_state(example: Example, agent: Agent) -> str:
-    reaches = "reaches this state" if reaches_state(example, agent) else "does not reach this state and is put there"
-    return (
-        f"The state is {vector(example.observation)} at t = {example.step} of the episode under "
-        f"{vector(example.command)}, with {vector(example.remaining)} remaining ({', '.join(agent.space.names)}). Our "
-        f"agent {reaches}. From the authors' files: {example.added}. Meaning of the answer in the paper: "
-        f"{example.claim}."
-    )
-
-
-def _compare_policies(example: Example, agent: Agent, decision: Decision) -> str:
-    [scores] = query(agent.discrete_policy, decision.state[None], decision.command[None])
-    shares = probabilities(agent.discrete_policy, scores, decision.valid_actions)
-    ours = ", ".join(f"{agent.actions[a]} {percent(float(shares[a]))}" for a in decision.valid_actions)
-    authors = ", ".join(f"{name} {percent(p)}" for name, p in example.probabilities)
-    chosen = agent.actions[decision.action]
-    sentence = f"Our agent chooses {chosen} ({ours}); the authors' agent chooses {example.chosen} ({authors})."
-    return sentence if chosen == example.chosen else f"{sentence} **The actions differ.**"
-
-
-def _describe_authors_agent(example: Example, agent: Agent) -> str:
-    """Describe the same question to the authors' published agent, which is not shipped."""
-    space, original = agent.paper_space, np.array(example.remaining)
-    printed, closest = (
-        float(space.distance(np.array(command), original))
-        for command in (example.paper_command, example.authors_agent["exact"])
-    )
-    return (
-        f"{example.about_authors_agent} For the same question, the distance of its closest command, proven to 1 %, is "
-        f"{closest:.4f} in the paper's units; that of the printed command is {printed:.4f}."
-    )
 
 
 def _ask(agent: Agent, decision: Decision, foil: str, plan: Plan) -> dict[str, Answer]:
@@ -252,31 +187,6 @@ def _row(
     )
     signs = _signs(command - original, (agent.paper_space if from_authors else agent.space).scale)
     return example.title, foil, by, vector(command), vector(command - original), *distances, signs
-
-
-def _compare_signs(example: Example, answers: Answers, agent: Agent) -> str:
-    """Say for each objective which of our answers changes it in the paper's direction."""
-    scale, original = agent.space.scale, np.array(example.remaining)
-    paper = _signs(np.array(example.paper_command) - original, scale)
-    ours = {by: _signs(a.closest.command - original, scale) for by, a in answers.items() if a.closest is not None}
-    if not ours:
-        return f"There is no command that makes our agent go {example.foil}: {answers['exact'].status.value}."
-    parts = []
-    for i, name in enumerate(agent.space.names):
-        agreeing = [by for by, signs in ours.items() if signs[i] == paper[i]]
-        direction = {"+": "up", "-": "down", "0": "unchanged"}[paper[i]]
-        who = "all" if len(agreeing) == len(answers) else " and ".join(f"*{by}*" for by in agreeing) or "none"
-        parts.append(f"{name} {direction} ({who})")
-    return f"The paper's answer has these signs (in brackets: which of our answers agree): {', '.join(parts)}."
-
-
-def _picture(example: Example, agent: Agent, decision: Decision, foil: str, answers: Answers, plan: Plan) -> Picture:
-    from paretofoil.show.decision_figure import figure_decision
-
-    front = explain(agent, decision, foil=foil, search=plan.seeded(NearestFront()))
-    shown = [answers["exact"], answers["CF-ZOO"], front]
-    figure = figure_decision([replace(answer, proven_range=None) for answer in shown])
-    return Picture.of(figure, f"example-{example.agent}", f"{example.title}: the margin of {foil}")
 
 
 def _signs(change: np.ndarray, scale: np.ndarray) -> str:

@@ -20,8 +20,6 @@ from paretofoil.study.table import Table
 from paretofoil_paper.measurements import measurements, share
 from paretofoil_paper.paper_tables import ENVIRONMENTS
 from paretofoil_paper.plan import Plan
-from paretofoil_paper.protocols import EXPECTED_RETURNS, PAPER_REGION
-from paretofoil_paper.report import Report
 
 GRID = {1: 100, 2: 100, 3: 50}
 """Values per objective of the scan; the authors use 100 for three objectives, too."""
@@ -33,12 +31,7 @@ FRONTS, STEPS = {"minecart": 10, "fruit-tree": 16}, {"minecart": 20, "fruit-tree
 """Limits of commands and steps as in the authors' code (Fruit-Tree has 112 = 16 x 7 steps)."""
 MOST_FRONTS, MOST_STEPS = 12, 40
 """The limits in the other environments. Where the authors' limit is 25 steps, no episode is longer."""
-HALF = 0.5
 SCORES = ("kl", "tv", "js", "flip")
-LARGE_KL = 0.001
-"""A KL above this suggests that the command matters."""
-EXTREME = 0.02
-"""Shares this close to 0 or 1 differ by less than the weight of the edge of a grid of 50 values."""
 
 AUTHORS: dict[str, tuple[float | None, ...]] = {
     "branch-path": (39, 0.82, 0.79, 0.81, 0.78, 0.82, 0.96, 0.94, -0.17, -0.35, 0.30),
@@ -87,19 +80,9 @@ class StepInfluence:
         return self.lower > 0
 
     @property
-    def scan_error(self) -> float:
-        """The distance of the scan's share from the proven interval; 0 inside."""
-        return max(self.lower - self.fraction, self.fraction - self.upper, 0.0)
-
-    @property
     def contradicted(self) -> bool:
         """Whether the scan's share is outside the proven interval."""
         return not self.lower <= self.fraction <= self.upper
-
-    @property
-    def opposed(self) -> bool:
-        """Whether the majority of the probes and the majority of the scan disagree."""
-        return (self.flip > HALF) != (self.fraction > HALF)
 
 
 Rows = Sequence[StepInfluence]
@@ -147,16 +130,15 @@ def _scan(question: Question, seed: int) -> np.ndarray:
     return np.stack(np.meshgrid(*axes, indexing="ij"), axis=-1).reshape(-1, low.size)
 
 
-def reproduce_influence(plan: Plan) -> Report:
-    """Repeat the authors' table with our agents, and compare it with proofs."""
+def step_influences(plan: Plan) -> list[StepInfluence]:
+    """Return the influence of the command at every step, with our agents."""
     settings = {"grid": GRID, "drawn": DRAWN, "boxes": BOXES, "fronts": FRONTS, "steps": STEPS}
-    rows = measurements(plan, "influence", StepInfluence, lambda: measure_influence(plan), settings)
-    report = Report("Influence of the command")
-    report.say(_findings(rows), f"{PAPER_REGION} {EXPECTED_RETURNS}", _method(), _describe_scan(rows))
-    tree = [row for row in rows if plan.names[row.agent] == "fruit-tree"]
-    if tree:
-        report.say(describe_probes(tree, [row for row in rows if row not in tree]))
-    return report.add(_scores_table(plan, rows), _proofs_table(plan, rows))
+    return measurements(plan, "influence", StepInfluence, lambda: measure_influence(plan), settings)
+
+
+def influence_tables(plan: Plan, rows: Rows) -> list[Table]:
+    """Return the authors' table with our agents, and the proven shares."""
+    return [_scores_table(plan, rows), _proofs_table(plan, rows)]
 
 
 def spearman(first: Sequence[float], second: Sequence[float]) -> float | None:
@@ -176,72 +158,6 @@ def auroc(scores: Sequence[float], active: Sequence[bool]) -> float | None:
     if count < 2 or others < 2:
         return None
     return float((rankdata(scores)[flags].sum() - count * (count + 1) / 2) / (count * others))
-
-
-def _findings(rows: Rows) -> str:
-    inert, active = [r for r in rows if r.inert], [r for r in rows if r.proven_active]
-    undecided = [r for r in rows if not r.inert and not r.proven_active]
-    scanned = share(undecided, lambda r: r.active).successes
-    loud = share(inert, lambda r: r.kl > LARGE_KL).successes
-    silent, missed = share(active, lambda r: r.flip == 0).successes, share(active, lambda r: not r.active).successes
-    which = "all" if scanned == len(undecided) else f"{scanned:,}"
-    return (
-        f"Proven: some command changes the action at {len(active):,} of {len(rows):,} steps, and none does at "
-        f"{len(inert):,}; {len(undecided):,} are undecided with this number of boxes, and the scan found a change at "
-        f"{which} of these. The authors' scores, explained below, can mislead: at {silent:,} of the {len(active):,} "
-        f"steps no probe changes the action, so the flip score is 0; at {loud:,} of the {len(inert):,} inert steps KL "
-        f"is above {LARGE_KL:g}, because probabilities change and the action does not. The scan misses the change at "
-        f"{missed:,} of the {len(active):,} steps."
-    )
-
-
-def _method() -> str:
-    return (
-        "The scores are in the authors' repository, not in the paper. KL, TV and JS compare the policy's probabilities "
-        "with their mean over a set of commands along fixed directions, the probes: 270 for two objectives, up to "
-        "3,500 for six. Flip is the share of probes under which another action is chosen. The authors compare the "
-        "scores with a scan of the search region: the share of "
-        "its commands that change the action, whether any does (active), and the distance of the nearest. We repeat "
-        f"this with our agents and the limits of their code: at most {MOST_FRONTS} commands and {MOST_STEPS} steps of "
-        f"each, {_limit('minecart')} in Minecart, {_limit('fruit-tree')} in Fruit-Tree. The numbers of steps differ "
-        "from theirs because fronts and episodes do. For three objectives, our scan has 50 values per objective and "
-        f"theirs has 100. In addition we prove an interval of the share of commands that change the action, from at "
-        f"most {BOXES:,} boxes of commands."
-    )
-
-
-def _limit(environment: str) -> str:
-    return f"{FRONTS[environment]} and {STEPS[environment]}"
-
-
-def _describe_scan(rows: Rows) -> str:
-    errors = [row.scan_error for row in rows if row.contradicted]
-    extreme = share(rows, lambda r: r.upper <= EXTREME or r.lower >= 1 - EXTREME).successes
-    return (
-        f"The scan has an error of its own: at {len(errors):,} steps its share is outside the proven interval, by up "
-        f"to {max(errors, default=0.0):.3f}, because a grid gives the edges of the region the same weight as its "
-        f"inside. This matters for extreme shares: {extreme:,} are proven to be within {EXTREME:g} of 0 or 1 "
-        "(Minecart's search region, for example, has 200 of fuel, and an episode needs less than 2). There the ranks "
-        "of the steps depend on the edges of the grid, and the proven intervals are too wide to rank the steps."
-    )
-
-
-def describe_probes(tree: Rows, others: Rows) -> str:
-    """Explain why the scores rank the steps of Fruit-Tree differently from the scan: the probes are no sample."""
-    agree = [row for row in tree if not row.opposed]
-    ranks = [spearman([r.kl for r in group], [r.fraction for r in group]) for group in (tree, agree)]
-    ours, ours_agreeing = ("unknown" if rank is None else f"{rank:.2f}" for rank in ranks)
-    opposed, elsewhere = (share(group, lambda r: r.opposed) for group in (tree, others))
-    return (
-        f"In Fruit-Tree the Spearman correlation of KL is {ours} for our agent and {AUTHORS['fruit-tree'][2]} for the "
-        "authors'. The probes start at 0 along directions of length 1, so with six objectives they reach at most 41 % "
-        "of the range in all objectives at once. They cover the low part of the search region, where our "
-        "agent acts differently than in the "
-        f"rest. At {opposed.successes:,} of {opposed.cases:,} steps the majority of the probes and the majority of the "
-        f"scan disagree (elsewhere at {elsewhere.successes:,} of {elsewhere.cases:,}); at the other {len(agree):,} "
-        f"steps the correlation is {ours_agreeing}. The authors' summary does not show why their agent acts alike in "
-        "both parts."
-    )
 
 
 def _scores_table(plan: Plan, rows: Rows) -> Table:

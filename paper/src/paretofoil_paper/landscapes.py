@@ -25,8 +25,8 @@ from paretofoil.study import Case, Row
 from paretofoil.study.case import enumerate_cases, make_case_question
 from paretofoil_paper.comparison import comparison_rows
 from paretofoil_paper.plan import Plan
-from paretofoil_paper.protocols import AS_RUN, PAPER_COMPARISON, PAPER_PROTOCOL, WHITE_AS_RUN
-from paretofoil_paper.report import Picture, Report
+from paretofoil_paper.protocols import AS_RUN, PAPER_COMPARISON, WHITE_AS_RUN
+from paretofoil_paper.report import Picture
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
@@ -56,16 +56,17 @@ SHOWN = (AS_RUN, WHITE_AS_RUN, "nearest-front")
 """The searches whose answers are marked; the change of the first one is drawn."""
 
 
-def reproduce_landscapes(plan: Plan) -> Report:
-    """Draw four panels with the margin, the contour of validity, the answers and the local gradients."""
+def landscapes_picture(plan: Plan) -> tuple[list[str], Picture | None]:
+    """Draw four panels with the margin, the contour of validity, the answers and the local gradients.
+
+    Return a sentence for each panel, and the picture.
+    """
     from matplotlib.figure import Figure
 
-    rows = comparison_rows(plan)
-    report = Report("Decision landscapes")
+    rows, sentences = comparison_rows(plan), []
     chosen = [(letter, *panel) for letter, panel in zip("abcd", PANELS, strict=True) if panel[0] in plan.agents]
     if not chosen:
-        return report.say("None of the environments of the panels was run.")
-    report.say(PAPER_PROTOCOL, f"{RULE} {READING}")
+        return [], None
     lines, columns = -(-len(chosen) // 2), min(len(chosen), 2)
     figure = Figure(figsize=(6.5 * columns, 5.4 * lines + 0.6), dpi=110, layout="constrained")
     panels = figure.subplots(lines, columns, squeeze=False).ravel()
@@ -75,16 +76,18 @@ def reproduce_landscapes(plan: Plan) -> Report:
         of_environment = [row for row in rows if plan.environment_of(row) == environment]
         case = choose_case(of_environment, both)
         if case is None:
-            report.say(f"({letter}) {environment}: CF-ZOO solved no case, so there is nothing to draw.")
+            sentences.append(f"({letter}) {environment}: CF-ZOO solved no case, so there is nothing to draw.")
             continue
         answers = {row.search: row.full_answer() for row in of_environment if row.case == case}
         question, command = _question(plan, environment, case)
         [answers["nearest-front"]] = ask([question], NearestFront())
         title = _draw(axes, question, command, answers, f"({letter}) {environment}", case.step)
         fallback = "" if answers[WHITE_AS_RUN].found == both else " (no case as required by the rule)"
-        report.say(f"{title}{fallback}. {'; '.join(_describe(answers[label]) for label in (*SHOWN, 'exact'))}.")
+        distances = "; ".join(_describe(answers[label]) for label in (*SHOWN, "exact"))
+        sentences.append(f"{title}{fallback}. {distances}.")
     _share_legend(figure)
-    return report.add(Picture.of(figure, "landscapes", "The margin of the foil over two objectives of the command"))
+    caption = "The margin of the foil over two objectives of the command; each panel is chosen by a fixed rule"
+    return sentences, Picture.of(figure, "landscapes", caption)
 
 
 def _draw(

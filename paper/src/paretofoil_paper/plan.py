@@ -168,13 +168,14 @@ def provenance(experiment: str, plan: Plan, seconds: float) -> str:
     used = [dict(run.machine) for runs in plan.log.studies.values() for run in runs if run.asked] or [
         describe_machine()
     ]
-    machines = [machine for i, machine in enumerate(used) if machine not in used[:i]]
-    return f"Made by `{command}` with seed {plan.seed}. {took} {' '.join(map(_describe_machine, machines))}"
+    return f"Made by `{command}` with seed {plan.seed}. {took} {_describe_machines(used)}"
 
 
-def _describe_machine(machine: Mapping[str, Any]) -> str:
-    versions = ", ".join(f"{name} {number}" for name, number in machine["versions"].items())
-    return f"Machine: {machine['cores']} cores ({machine['processor']}, {machine['system']}). Versions: {versions}."
+def _describe_machines(used: Sequence[Mapping[str, Any]]) -> str:
+    """Return the machines and the versions, each once."""
+    machines = dict.fromkeys(f"{m['cores']} cores ({m['processor']}, {m['system']})" for m in used)
+    versions = dict.fromkeys(", ".join(f"{name} {n}" for name, n in m["versions"].items()) for m in used)
+    return f"Machine: {' and '.join(machines)}. Versions: {'; '.join(versions)}."
 
 
 def _describe_runs(runs: list[Run]) -> str:

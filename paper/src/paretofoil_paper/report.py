@@ -2,10 +2,12 @@
 
 import base64
 import io
+import re
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
 from html import escape
 from pathlib import Path
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 from paretofoil.core.files import write_whole
 from paretofoil.study.table import Table
@@ -52,12 +54,30 @@ class Picture:
         return cls(f"{name}.png", caption, file.getvalue())
 
 
+@dataclass(frozen=True)
+class Finding:
+    """A result in one sentence, with its number and interval, and the picture that shows it."""
+
+    sentence: str
+    picture: str | None = None
+    """Name of the picture's file."""
+
+
 @dataclass(eq=False)
 class Report:
     """A page that is built part by part from paragraphs, tables and pictures."""
 
     title: str
     parts: list[str | Table | Picture] = field(default_factory=list)
+    appendix: list[Table] = field(default_factory=list)
+    """Tables that are written to files only."""
+    findings: list[Finding] = field(default_factory=list)
+    """The results of the page, for the index."""
+
+    def find(self, sentence: str, picture: str | None = None) -> "Report":
+        """Add a finding: a paragraph of this page and a line of the index."""
+        self.findings.append(Finding(sentence, picture))
+        return self.say(sentence)
 
     def say(self, *paragraphs: str) -> "Report":
         self.parts.extend(paragraphs)
@@ -104,7 +124,7 @@ class Report:
     def write(self, folder: Path, name: str) -> Path:
         """Write NAME.md and NAME.html, the pictures to figures/, each table as CSV, JSON and LaTeX to tables/.
 
-        Return the path of the HTML page.
+        Tables of the appendix are written as CSV. Return the path of the HTML page.
         """
         for subfolder in ("", "figures" if self.pictures else "", "tables" if self.tables else ""):
             (folder / subfolder).mkdir(parents=True, exist_ok=True)
@@ -112,7 +132,38 @@ class Report:
         write_whole(folder / f"{name}.html", self.to_html().encode())
         for picture in self.pictures:
             write_whole(folder / picture.path, picture.png)
-        for number, table in enumerate(self.tables, 1):
-            for form, suffix in (("csv", "csv"), ("json", "json"), ("latex", "tex")):
-                write_whole(folder / "tables" / f"{name}-{number}.{suffix}", table.to(form).encode())
+        for path, content in self.table_files(name).items():
+            write_whole(folder / path, content.encode())
         return folder / f"{name}.html"
+
+    def table_files(self, name: str) -> dict[str, str]:
+        """Return the contents of the table files by path; a file has the name of the page and the title."""
+        files = {}
+        for table in self.tables:
+            for form, suffix in (("csv", "csv"), ("json", "json"), ("latex", "tex")):
+                files[f"tables/{name}-{_slug(table.title)}.{suffix}"] = table.to(form)
+        files |= {f"tables/appendix-{name}-{_slug(table.title)}.csv": table.to_csv() for table in self.appendix}
+        return files
+
+
+def _slug(title: str) -> str:
+    return re.sub(r"[^a-z0-9]+", "-", title.lower()).strip("-")
+
+
+def cells_of(table: Table) -> list[dict[str, Any]]:
+    """Return the rows of a table as cells by column."""
+    return [dict(zip(table.columns, row, strict=True)) for row in table.rows]
+
+
+def pick(
+    table: Table,
+    columns: Mapping[str, str] | Sequence[str],
+    *,
+    title: str | None = None,
+    where: Callable[[dict[str, Any]], bool] = lambda cells: True,
+    note: str = "",
+) -> Table:
+    """Return some columns and rows of a table. A mapping renames the columns."""
+    names = columns if isinstance(columns, Mapping) else {name: name for name in columns}
+    chosen = tuple(tuple(cells[name] for name in names) for cells in cells_of(table) if where(cells))
+    return Table(table.title if title is None else title, tuple(names.values()), chosen, note)

@@ -13,12 +13,11 @@ from paretofoil.search import CFZoo
 from paretofoil.study import Case, Row
 from paretofoil.study.case import enumerate_cases, evenly, make_case_question
 from paretofoil.study.statistics import summarise
-from paretofoil.study.table import Table, text
+from paretofoil.study.table import Table
 from paretofoil_paper.comparison import comparison_rows
 from paretofoil_paper.paper_tables import BUDGET_RUNTIME, COMPARISON, ENVIRONMENTS, PAPER_NAMES, RUNTIME
 from paretofoil_paper.plan import Plan
-from paretofoil_paper.protocols import AS_RUN, PAPER_COMPARISON, PAPER_PROTOCOL, WHITE_AS_RUN
-from paretofoil_paper.report import Report
+from paretofoil_paper.protocols import AS_RUN, PAPER_COMPARISON, WHITE_AS_RUN, WHITE_CONFIGURED
 from paretofoil_paper.searches import CFZooAsRun
 
 AS_DESCRIBED = "cf-zoo"
@@ -26,34 +25,28 @@ BUDGET_CASES = 2
 """Number of cases per environment that are timed at every budget."""
 
 
-def reproduce_runtime(plan: Plan) -> Report:
+def runtime_tables(plan: Plan) -> list[Table]:
     """Time one question at a time, as in the paper, and batches of questions, as in a study."""
     together, alone = comparison_rows(plan), alone_rows(plan)
     budget_cases = _sample(plan, BUDGET_CASES)
     budgets = _timed_rows(plan, "runtime-budget", _at_budgets(plan), budget_cases)
-    report = Report("Time per question")
-    report.say(
-        _finding(plan, alone, together),
-        PAPER_PROTOCOL,
-        f"Alone: {len({row.case for row in alone})} cases, {plan.budgets.timed} of each environment, evenly spread "
-        "over those of the comparison, asked one at a time in one process with one thread. Together: the comparison "
-        "itself, where a process searches up to 64 questions at once; the time of a question is its share, and the "
-        "first questions of a process include its imports. Only orders of magnitude can be compared with the paper: "
-        "hardware (theirs a GPU), networks (theirs 256 to 1,024 wide, ours 64 to 128) and queries (theirs one at a "
-        "time, ours in batches) differ.",
-        describe_budget(plan, budgets),
+    tables = [_times(plan, alone), _by_search(plan, alone, together)]
+    return [*tables, _by_budget(plan, budgets, len(budget_cases))]
+
+
+def _times(plan: Plan, alone: list[Row]) -> Table:
+    """Return the seconds of the paper's two methods and of ours, one question at a time."""
+    lines = []
+    for label in (AS_RUN, WHITE_AS_RUN, WHITE_CONFIGURED, "boundary", "exact"):
+        seconds = [row.seconds for row in alone if row.search == label]
+        if seconds:
+            lines.append((label, *map(float, np.quantile(seconds, (0.5, 0.1, 0.9))), paper_seconds(plan, "all", label)))
+    columns = ("search", "median (s)", "10 %", "90 %", "paper: mean (s)")
+    note = (
+        f"{len({row.case for row in alone})} cases of the comparison, one question at a time, one process with one "
+        "thread. The paper's times are means on a GPU, one query at a time."
     )
-    return report.add(_by_search(plan, alone, together), _by_budget(plan, budgets, len(budget_cases)))
-
-
-def _finding(plan: Plan, alone: list[Row], together: list[Row]) -> str:
-    parts = []
-    for label in (AS_RUN, WHITE_AS_RUN, "boundary", "exact"):
-        seconds = mean_seconds(plan, alone, label, "all", together) if label in plan.budgets.comparison else None
-        if seconds is not None:
-            paper = paper_seconds(plan, "all", label)
-            parts.append(f"`{label}` {text(seconds)} s{f' (paper: {text(paper)} s)' if paper else ''}")
-    return f"Mean time of a question that is asked alone: {', '.join(parts)}."
+    return Table("Seconds per question", columns, tuple(lines), note)
 
 
 def _timed_rows(plan: Plan, name: str, searches: Mapping[str, Search], cases: list[Case]) -> list[Row]:
@@ -154,19 +147,3 @@ def _by_budget(plan: Plan, rows: list[Row], cases: int) -> Table:
     )
     note = f"CF-ZOO, one question at a time, {cases} cases. Queries: mean over all phases, including bisections."
     return Table("Seconds per question and budget", columns, tuple(lines), note, rules=tuple(range(2, len(lines), 2)))
-
-
-def describe_budget(plan: Plan, rows: list[Row]) -> str:
-    """Say how many queries a budget stands for."""
-    as_run, as_described = (_queries_per_budget(plan, rows, name) for name in (AS_RUN, AS_DESCRIBED))
-    return (
-        "A budget in the paper's table is B. The authors' code spends it twice, on rays and on ZOO: about 2 B queries. "
-        f"In the cases below, `{AS_RUN}` makes {as_run:.1f} B queries. `{AS_DESCRIBED}`, as described in the paper (B "
-        f"directions, a bisection along each successful one, B queries of ZOO), makes {as_described:.1f} B."
-    )
-
-
-def _queries_per_budget(plan: Plan, rows: list[Row], name: str) -> float:
-    """Return the mean of queries / budget."""
-    budgets = {_label(name, budget): budget for budget in plan.budgets.runtime}
-    return float(np.mean([row.queries / budgets[row.search] for row in rows if row.search in budgets]))

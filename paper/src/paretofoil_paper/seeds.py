@@ -1,7 +1,7 @@
 """The stress test with several agents per environment: how much rates depend on the training seed."""
 
 from collections.abc import Iterable, Mapping
-from dataclasses import asdict
+from dataclasses import asdict, dataclass
 from typing import Any
 
 import numpy as np
@@ -15,19 +15,16 @@ from paretofoil.study.statistics import Proportion, summarise
 from paretofoil.study.study import describe_search
 from paretofoil.study.table import Table
 from paretofoil_paper.budgets import boundary
-from paretofoil_paper.differences import describe_notable, feasible_cases, stress_differences
+from paretofoil_paper.differences import feasible_cases
 from paretofoil_paper.distances import Distances
 from paretofoil_paper.paper_tables import ENVIRONMENTS, STRESS, total_of
 from paretofoil_paper.plan import REALISED, Plan
 from paretofoil_paper.protocols import AS_RUN, PAPER_STRESS, expected_returns_label
-from paretofoil_paper.report import Report
 from paretofoil_paper.searches import LocalZoo
 from paretofoil_paper.seed_agents import agent_name, seed_agents
 from paretofoil_paper.statistics import (
-    difference_interval,
     pair_rows,
     paired_table,
-    paired_test,
     pairs_table,
     rate_interval,
 )
@@ -51,21 +48,46 @@ def environment_of(row: Row) -> str:
     return row.case.agent.rpartition("-")[0]
 
 
-def reproduce_seeds(plan: Plan) -> Report:
-    """Run the paper's stress test with all agents, and compare CF-ZOO with ZOO without seeding."""
-    as_run = {environment: as_run_rows(plan, REALISED.get(environment, environment)) for environment in plan.agents}
-    expected = {environment: as_run_rows(plan, environment) for environment in plan.agents if environment in REALISED}
-    rows = {environment: seed_rows(plan, environment) for environment in plan.agents}
-    all_rows = [row for of_environment in rows.values() for row in of_environment]
-    report = Report("Several training seeds")
-    report.say(_finding(as_run, all_rows), _describe_agents(plan))
-    report.add(_by_seed(plan, as_run, expected), _by_environment(as_run, expected))
-    report.say(*describe_notable(stress_differences("Several seeds", as_run, AS_RUN)))
-    report.say(_method(), _describe_seeding(all_rows))
-    pairs = {ENVIRONMENTS[name]: _pairs(of_environment, "local-zoo") for name, of_environment in rows.items()}
+@dataclass(frozen=True, eq=False)
+class SeedRows:
+    """The rows of all agents, by environment."""
+
+    as_run: Rows
+    """The paper's stress test, with agents trained on realised returns in stochastic environments."""
+    expected: Rows
+    """The paper's stress test with agents trained on expected returns, in stochastic environments."""
+    reachable: Rows
+    """Searches with and without seeding in the reachable search region."""
+
+    @property
+    def all_reachable(self) -> list[Row]:
+        return [row for rows in self.reachable.values() for row in rows]
+
+    @property
+    def all_as_run(self) -> list[Row]:
+        return [row for rows in self.as_run.values() for row in rows if row.search == AS_RUN]
+
+
+def all_seed_rows(plan: Plan) -> SeedRows:
+    """Run or read the studies of all agents."""
+    return SeedRows(
+        {environment: as_run_rows(plan, REALISED.get(environment, environment)) for environment in plan.agents},
+        {environment: as_run_rows(plan, environment) for environment in plan.agents if environment in REALISED},
+        {environment: seed_rows(plan, environment) for environment in plan.agents},
+    )
+
+
+def seed_tables(plan: Plan, rows: SeedRows) -> list[Table]:
+    """Return the stress test of all agents, the effect of seeding, and the rates by agent."""
+    pairs = {ENVIRONMENTS[name]: pairs_with(group, "local-zoo") for name, group in rows.reachable.items()}
     title = "The effect of seeding: cf-zoo against local-zoo, by environment"
-    report.add(pairs_table(title, "environment", pairs, ("cf-zoo", "local-zoo"), stratum=environment_of))
-    return report.add(_recovery(rows), paired_table(all_rows, "cf-zoo", stratum=environment_of))
+    return [
+        _by_environment(rows.as_run, rows.expected),
+        pairs_table(title, "environment", pairs, ("cf-zoo", "local-zoo"), stratum=environment_of),
+        _by_seed(plan, rows.as_run, rows.expected),
+        _recovery(rows.reachable),
+        paired_table(rows.all_reachable, "cf-zoo", stratum=environment_of),
+    ]
 
 
 def seed_rows(plan: Plan, environment: str) -> list[Row]:
@@ -92,71 +114,14 @@ def _rows(plan: Plan, kind: str, name: str, searches: Mapping[str, Search], rule
     return rows
 
 
-def _finding(as_run: Rows, rows: list[Row]) -> str:
-    zoo = [row for of_environment in as_run.values() for row in of_environment if row.search == AS_RUN]
-    paper = total_of(STRESS[environment] for environment in as_run)
-    seeded, local = (summarise(_on_feasible(rows, search)).success for search in ("cf-zoo", "local-zoo"))
-    agents = len({row.case.agent for row in zoo})
-    return (
-        f"On {agents} agents that were not used to choose any setting, CF-ZOO as run solves "
-        f"{100 * summarise(zoo).success.rate:.1f} % of the cases (cluster interval "
-        f"{rate_interval(zoo, environment_of)}; paper: {100 * paper.found / paper.cases:.1f} %). Of {seeded.cases:,} "
-        f"feasible cases CF-ZOO solves {100 * seeded.rate:.1f} %, ZOO without seeding {100 * local.rate:.1f} %."
-    )
-
-
-def _describe_agents(plan: Plan) -> str:
-    return (
-        f"The agents have the training seeds {', '.join(map(str, plan.agent_seeds))} and the settings of the shipped "
-        "ones. Every setting of training and searches was chosen with the seeds 0 to 3. (Earlier measurements of "
-        "searches used agents of seed 11, but no setting was chosen with them.) The first tables repeat the authors' "
-        "experiment: every case of an agent's stress test, CF-ZOO as run by the authors, in the paper's search "
-        "region, with agents trained on realised returns in the stochastic environments. The last lines of these "
-        "tables are about agents trained on expected returns. Cluster intervals come from a bootstrap over agents and "
-        "over episodes within agents, with the environments fixed: they apply to all agents trained in this way. "
-        "Wilson's intervals apply only to the agents measured here."
-    )
-
-
-def _method() -> str:
-    return (
-        "The following tables are about the agents trained on expected returns, in the region of returns that are "
-        "still possible. `cf-zoo` is as described in the paper, with the budget of its stress test. `local-zoo` is "
-        "its ZOO phase alone, started at the original command, with the same maximum number of queries. "
-        f"`{LONG}` has four times this maximum, about as many queries as CF-ZOO makes including those of its rays. "
-        "Feasible: the exact search found a valid command."
-    )
-
-
-def _on_feasible(rows: list[Row], search: str) -> list[Row]:
+def on_feasible(rows: list[Row], search: str) -> list[Row]:
     """Return the rows of a search on the feasible cases."""
     feasible = feasible_cases(rows)
     return [row for row in rows if row.search == search and row.case in feasible]
 
 
-def _pairs(rows: list[Row], other: str) -> list[tuple[Row, Row]]:
+def pairs_with(rows: list[Row], other: str) -> list[tuple[Row, Row]]:
     return pair_rows(*([row for row in rows if row.search == search] for search in ("cf-zoo", other)))
-
-
-def _describe_seeding(rows: list[Row]) -> str:
-    """Test the paper's main claim: seeding improves on local search."""
-    rates = []
-    for search in ("cf-zoo", "local-zoo", LONG):
-        feasible = _on_feasible(rows, search)
-        summary, interval = summarise(feasible), rate_interval(feasible, environment_of)
-        queries = f"{summary.queries or 0:,.0f} queries on average"
-        rates.append(f"{100 * summary.success.rate:.1f} % (cluster {interval}, {queries})")
-    pairs = _pairs(rows, "local-zoo")
-    test, interval = paired_test(pairs), difference_interval(pairs, environment_of)
-    verdict = "holds" if interval.low > 0 else "fails" if interval.high < 0 else "is neither confirmed nor refuted"
-    return (
-        f"**The effect of seeding.** Of {len(feasible_cases(rows)):,} feasible cases CF-ZOO, which starts from rays "
-        f"and from the front, solves {rates[0]}; ZOO started at the command solves {rates[1]}, and with four times the "
-        f"queries {rates[2]}. {test.first:,} cases are solved by CF-ZOO only, {test.second:,} by local ZOO only: "
-        f"{100 * test.difference:+.1f} points over all cases (cluster {interval}). The paper's claim that "
-        f"boundary-seeded search improves over purely local optimisation {verdict} for these agents; the tables show "
-        "it by environment."
-    )
 
 
 def _by_seed(plan: Plan, rows: Rows, expected: Rows) -> Table:
@@ -212,7 +177,7 @@ def _recovery(rows: Rows) -> Table:
         rules.append(len(lines))
         distances, name = Distances.of(group), ENVIRONMENTS.get(environment, "Total")
         for search in dict.fromkeys(row.search for row in group):
-            feasible = _on_feasible(group, search)
+            feasible = on_feasible(group, search)
             summary = summarise(feasible)
             rates = (summary.success.cases, summary.success.successes, summary.success)
             cells = (rate_interval(feasible, environment_of), distances.ratio(search), summary.queries)
@@ -221,7 +186,5 @@ def _recovery(rows: Rows) -> Table:
         *("environment", "search", "feasible", "found", "recovered [95 % CI]", "cluster [95 % CI]"),
         *("distance / proven optimum", "mean queries"),
     )
-    note = (
-        "Ratios are means over the successes of each search; a search that solves fewer cases misses the farthest ones."
-    )
+    note = "Ratios are medians over the successes of each search; one that solves fewer misses the farthest ones."
     return Table("Recovery of feasible cases", columns, tuple(lines), note, rules=tuple(rules[1:]))

@@ -15,12 +15,11 @@ from paretofoil.study import Row
 from paretofoil.study.case import enumerate_cases, make_case_question
 from paretofoil.study.statistics import Proportion, summarise
 from paretofoil.study.table import Table
-from paretofoil_paper.authors_data import PUBLISHED, PUBLISHED_STEPS
+from paretofoil_paper.authors_data import PUBLISHED
 from paretofoil_paper.figures import Series, figure_rates
 from paretofoil_paper.paper_tables import ENVIRONMENTS, STRESS, total_of
-from paretofoil_paper.plan import REALISED, Plan
+from paretofoil_paper.plan import Plan
 from paretofoil_paper.protocols import AS_RUN, PAPER_STRESS, expected_returns_label
-from paretofoil_paper.report import Picture, Report
 from paretofoil_paper.searches.cf_zoo_as_run import cut_distances
 from paretofoil_paper.statistics import rate_interval
 
@@ -54,35 +53,13 @@ def as_run_rows(plan: Plan) -> list[Row]:
     return plan.rows("stress-as-run", searches, PAPER_STRESS, agents=plan.all_agents)
 
 
-def reproduce_stress(plan: Plan) -> Report:
-    """Run every command of the front x every step of its greedy rollout x every valid foil."""
-    report = Report("Stress test of CF-ZOO")
-    table = _as_run_table(plan)
-    report.say(
-        _finding(table),
-        "A case is a state, a command and a foil. The cases are all commands of an agent's front, all steps of their "
-        "greedy rollouts, and all valid actions that were not chosen. Our agents are not the paper's: numbers of cases "
-        "and rates differ because fronts, episodes and networks do. [Differences](differences.md) gives the measured "
-        "reasons for the different rates. The last table of this page compares the numbers of cases.",
-    )
-    caption = "Success rates of CF-ZOO in the paper's search region, ours and the paper's"
-    report.add(table, Picture.of(_figure(table), "stress", caption))
-    report.add(_reachable_table(plan))
+def stress_tables(plan: Plan) -> list[Table]:
+    """Return the stress test as run and with the defaults of this library, and the numbers of cases."""
     counts = {name: CaseCounts.of(_of_agent(paper_rows(plan), agent)) for name, agent in plan.as_run.items()}
-    return report.say(describe_counts(counts)).add(_counts_table(counts))
+    return [as_run_table(plan), _reachable_table(plan), _counts_table(counts)]
 
 
-def _finding(table: Table) -> str:
-    [total] = [dict(zip(table.columns, line, strict=True)) for line in table.rows if line[0] == "Total"]
-    ours, paper = total[COLUMNS[3]], total[PAPER_COLUMNS[1]]
-    return (
-        f"CF-ZOO, run as the authors ran it, finds a counterfactual command for {ours.successes:,} of {ours.cases:,} "
-        f"cases ({100 * ours.rate:.1f} %); the paper reports {paper.successes:,} of {paper.cases:,} "
-        f"({100 * paper.rate:.1f} %)."
-    )
-
-
-def _as_run_table(plan: Plan) -> Table:
+def as_run_table(plan: Plan) -> Table:
     """Return the paper's experiment with our agents: its search, budget and search region, realised returns."""
     rows = [row for row in as_run_rows(plan) if row.search == AS_RUN]
     cut = cut_by_case(plan, rows)
@@ -99,13 +76,8 @@ def _as_run_table(plan: Plan) -> Table:
     all_rows = [row for agent in plan.as_run.values() for row in _of_agent(rows, agent)]
     total = (*_our_cells("Total", all_rows, None), paper.cases, Proportion(paper.found, paper.cases), None, None)
     note = (
-        "CF-ZOO as run by the authors: B = 3,001 queries for the rays and 3,001 for ZOO. Their published queries show "
-        "this budget; the paper's text says 9,001. The search region is the one that they set for each environment. "
-        "In the stochastic environments our agents are trained on realised returns, like theirs; the last lines of the "
-        "table are about agents trained on expected returns. The paper's distances are in units of the cut region: "
-        "the part of the search region that has the signs of the front. Our first distance column has these units, "
-        "too; if ZOO succeeded without any ray, the unit is the whole region. The last column is recomputed from the "
-        f"authors' published rows. {INTERVALS}"
+        "The paper's distances are in units of the cut region: the part of the search region that has the signs of the "
+        "front. If ZOO succeeded without any ray, the unit of ours is the whole region."
     )
     columns = COLUMNS + AS_RUN_COLUMNS + PAPER_COLUMNS
     return Table("Stress test", columns, (*lines, total, *expected), note, rules=(len(lines), len(lines) + 1))
@@ -193,30 +165,6 @@ class CaseCounts:
         return 100 * (self.cases / paper - 1)
 
 
-def describe_counts(counts: Mapping[str, CaseCounts]) -> str:
-    """Say which numbers of cases are close to the paper's, and where the others come from."""
-    deterministic = [name for name in counts if name not in REALISED]
-    far = [name for name in deterministic if abs(counts[name].more_than(STRESS[name].cases)) > 10]
-    sentences = [
-        f"In {len(deterministic) - len(far)} of {len(deterministic)} deterministic environments the number of cases is "
-        "within 10 % of the paper's."
-    ]
-    for name in far:
-        ours, fronts, paper = counts[name], PUBLISHED[name].fronts, STRESS[name].cases
-        sentences.append(
-            f"{ENVIRONMENTS[name]} has {ours.more_than(paper):+.0f} %, because our front has {ours.commands} points "
-            f"and theirs has {fronts}; a command has on average {ours.cases / ours.commands:.3g} cases here and "
-            f"{paper / fronts:.3g} in the paper."
-        )
-    for name in (name for name in counts if name in REALISED):
-        if abs(counts[name].more_than(STRESS[name].cases)) > 10:
-            sentences.append(
-                f"{ENVIRONMENTS[name]} is one stochastic episode under one command: it has {counts[name].steps} steps "
-                f"with a foil here and {PUBLISHED_STEPS[name]} steps in the authors' rows."
-            )
-    return " ".join(sentences)
-
-
 def _counts_table(counts: Mapping[str, CaseCounts]) -> Table:
     lines = []
     for name, ours in counts.items():
@@ -230,7 +178,7 @@ def _counts_table(counts: Mapping[str, CaseCounts]) -> Table:
     return Table("Numbers of cases", columns, tuple(lines))
 
 
-def _figure(table: Table) -> "Figure":
+def stress_figure(table: Table) -> "Figure":
     lines = [dict(zip(table.columns, line, strict=True)) for line in table.rows]
     ours = {line["environment"]: line[COLUMNS[3]] for line in lines}
     reported = {line["environment"]: line[PAPER_COLUMNS[1]] for line in lines if line[PAPER_COLUMNS[1]] is not None}

@@ -47,9 +47,9 @@ class Objective:
     """The smallest return of an episode, or of the rest of one, if it is known."""
     natural_high: float | None = None
     """The largest return; -1 for time, because the rest of an episode has at least one step."""
-    feature: bool = False
+    feature: bool = field(default=False, repr=False)  # not in the representation, which recorded studies hash
     """Whether the number is a feature of the state, not something that the agent is asked for."""
-    whole: bool = False
+    whole: bool = field(default=False, repr=False)
     """Whether only whole numbers occur."""
 
     def __post_init__(self) -> None:

@@ -143,9 +143,9 @@ def gradient_table(plan: Plan, rows: Sequence[Gradient], solved_locally: Collect
         aligned = [row for row in group if row.aligned]
         ratios = [row.line_distance / row.optimum for row in group if row.line_distance is not None and row.optimum]
         rates = (
-            *(share(group, _aligned), mean_interval(group, _aligned)),
-            *(share(group, _line_succeeds), mean_interval(group, _line_succeeds)),
-            *(share(aligned, _line_succeeds), share(group, lambda row: row.case in solved_locally)),
+            *(share(group, is_aligned), mean_interval(group, is_aligned)),
+            *(share(group, line_succeeds), mean_interval(group, line_succeeds)),
+            *(share(aligned, line_succeeds), share(group, lambda row: row.case in solved_locally)),
         )
         ratio = float(np.median(ratios)) if ratios else None
         lines.append((ENVIRONMENTS.get(name, "All"), len(group), *spread, *rates, ratio))
@@ -158,29 +158,14 @@ def gradient_table(plan: Plan, rows: Sequence[Gradient], solved_locally: Collect
         "Cosine: between the gradient of the margin at the original command and the direction of the closest command "
         f"of `exact`, both in scaled units. Aligned: the cosine is above {ALIGNED:g}, ignoring components of the "
         "gradient that point out of the search region. Line search: the first valid command along the gradient, "
-        "projected to the search region. Local ZOO: the search `local-zoo`, as on the page audit."
+        "projected to the search region. Local ZOO: the search `local-zoo`."
     )
     return Table("Gradient and counterfactual", columns, tuple(lines), note, rules=(len(lines) - 1,))
 
 
-def describe_gradients(rows: Sequence[Gradient]) -> str:
-    """Test both parts of the claim: poor alignment, and alignment that does not help."""
-    aligned = [row for row in rows if row.aligned]
-    failures = share(aligned, lambda row: not row.line_succeeds)
-    cosines = [row.cosine for row in rows if row.cosine is not None]
-    return (
-        "**This direction is poorly aligned with a nearby valid region**, says the paper about the gradient in one of "
-        "its landscapes, and about another that **even an apparently useful local direction does not guarantee "
-        f"success**. Over the {len(rows):,} questions with an answer, the median cosine of the gradient and the "
-        f"direction of the closest command is {float(np.median(cosines)) if cosines else 0.0:.2f}. "
-        f"{100 * share(rows, _aligned).rate:.1f} % of the gradients are aligned (cosine above {ALIGNED:g}). For "
-        f"{100 * failures.rate:.1f} % of these, a line search along the gradient reaches no valid command."
-    )
-
-
-def _aligned(row: Gradient) -> bool:
+def is_aligned(row: Gradient) -> bool:
     return row.aligned
 
 
-def _line_succeeds(row: Gradient) -> bool:
+def line_succeeds(row: Gradient) -> bool:
     return row.line_succeeds

@@ -113,7 +113,7 @@ def horizon_table(rows: Sequence[HorizonCommand]) -> Table:
             changed = Proportion(sum(row.changed for row in group), sum(row.decisions for row in group))
             distance = float(np.mean([row.distance for row in group]))
             horizon = "none" if factor is None else "consistent" if factor == 1 else f"{factor:g} times"
-            delivers = (len(group), share(group, _delivers), mean_interval(group, _delivers))
+            delivers = (len(group), share(group, delivers_return), mean_interval(group, delivers_return))
             lines.append((ENVIRONMENTS[name], horizon, *delivers, distance, None if factor is None else changed))
     columns = (
         *("environment", "horizon", "commands", "return is delivered [95 % CI]", "cluster [95 % CI]", "mean distance"),
@@ -128,27 +128,5 @@ def horizon_table(rows: Sequence[HorizonCommand]) -> Table:
     return Table(title, columns, tuple(lines), note, tuple(rules[1:]))
 
 
-def describe_horizons(rows: Sequence[HorizonCommand]) -> str:
-    """Compare the paper's remark with the measurements."""
-    without, consistent = ([row for row in rows if row.factor == factor] for factor in (None, 1.0))
-    other = [row for row in rows if row.factor not in (None, 1.0)]
-    changed = Proportion(sum(row.changed for row in other), sum(row.decisions for row in other))
-    where = " and ".join(", ".join(ENVIRONMENTS[n] for n in dict.fromkeys(r.agent for r in rows)).rsplit(", ", 1))
-    rates = [100 * share(group, _delivers).rate for group in (without, consistent, other)]
-    return (
-        "**Changing only the desired horizon could sometimes produce unstable or unintuitive action choices**, says "
-        "the paper, which therefore removes the horizon. We compared one agent with and one without a horizon on each "
-        f"of {where}, with the same settings and seeds. The agents without a horizon deliver {rates[0]:.1f} % of the "
-        f"{len(without)} commands of their fronts. The agents with a horizon deliver {rates[1]:.1f} % of the "
-        f"{len(consistent)} commands of their fronts with the horizon that the front has for each, and "
-        f"{rates[2]:.1f} % with other horizons "
-        f"({', '.join(f'{factor:g}' for factor in FACTORS if factor != 1)} times as long). Another horizon alone "
-        f"changes the greedy action in {100 * changed.rate:.1f} % of the decisions. In DST, where time is an "
-        "objective, and in Branch-Path, where all episodes are equally long, another horizon contradicts the return "
-        "and cannot be fulfilled; in Reward-Line a longer horizon could be fulfilled. This experiment has no search "
-        "region."
-    )
-
-
-def _delivers(row: HorizonCommand) -> bool:
+def delivers_return(row: HorizonCommand) -> bool:
     return row.delivers

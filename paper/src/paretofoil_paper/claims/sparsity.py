@@ -9,11 +9,9 @@ import numpy as np
 from paretofoil.agents import load_agent
 from paretofoil.study import Row
 from paretofoil.study.table import Table
-from paretofoil_paper.authors_data import FEW_ENTRIES
 from paretofoil_paper.measurements import mean_interval, share
 from paretofoil_paper.paper_tables import ENVIRONMENTS
 from paretofoil_paper.plan import Plan
-from paretofoil_paper.protocols import AS_RUN
 from paretofoil_paper.stress import paper_rows
 
 THRESHOLD = 0.001
@@ -84,7 +82,7 @@ def sparsity_table(plan: Plan, region: str, answers: Answers, searches: Sequence
             group = [one for one in answers if one.search == search and name in ("all", one.environment)]
             dim = group[0].dim if group and name != "all" else None
             counts = np.bincount([min(one.closest, FEW + 1) for one in group], minlength=FEW + 2)
-            few = (share(group, _is_few), mean_interval(group, _is_few))
+            few = (share(group, is_few), mean_interval(group, is_few))
             cells = (*map(int, counts), *few, share(group, lambda one: one.quoted <= FEW))
             lines.append((ENVIRONMENTS.get(name, "All"), search, dim, len(group), *cells))
     columns = (
@@ -99,61 +97,20 @@ def sparsity_table(plan: Plan, region: str, answers: Answers, searches: Sequence
     return Table(title, columns, tuple(lines), note, rules=tuple(rules[1:]))
 
 
-def describe_sparsity(paper: Answers, reachable: Answers) -> str:
-    """Compare the claim with the authors' data, with the same experiment on our agents, and with other searches.
-
-    Commands of two entries cannot change more than two, so the verdict is about longer ones.
-    """
-    as_run = [one for one in paper if one.search == AS_RUN]
-    others = {
-        "`exact` in the same region": [one for one in paper if one.search == "exact"],
-        "`cf-zoo` in the reachable region": [one for one in reachable if one.search == "cf-zoo"],
-        "`exact` in the reachable region": [one for one in reachable if one.search == "exact"],
-    }
-    shares = "; ".join(f"{name} {_percent(group)} and {_percent(_wide(group))}" for name, group in others.items())
-    verdicts = {verdict(_wide(group)) for group in (as_run, *others.values()) if _wide(group)}
-    conclusion = " The result depends on the search region and the search." * (len(verdicts) > 1)
-    unchanged = sum(one.closest == 0 for one in as_run)
-    return (
-        "**In practice, the explanations are usually sparse, changing 1 or 2 entries**, says the paper. At most two "
-        f"entries change in {100 * FEW_ENTRIES:.0f} % of the authors' published answers. In the same experiment on our "
-        f"agents (`{AS_RUN}`, the paper's search region, realised returns), at most two change in {_percent(as_run)} "
-        f"of the answers, and in {_percent(_wide(as_run))} of those whose command has three or more entries "
-        f"({verdict(_wide(as_run))}). By environment, the latter share is {_by_environment(_wide(as_run))}. "
-        f"{unchanged:,} answers change no entry by more than the threshold of {100 * THRESHOLD:g} % of its range. The "
-        "other searches have these two shares (of all answers, and of those whose command has three or more entries): "
-        f"{shares}.{conclusion} The threshold is a share of the search region, and some regions are wide: Minecart's "
-        "allows a fuel consumption of 200, while episodes need less than 2."
-    )
-
-
-def _is_few(one: ChangedEntries) -> bool:
+def is_few(one: ChangedEntries) -> bool:
     return one.few
 
 
-def _wide(answers: Answers) -> list[ChangedEntries]:
-    """Return the answers whose command has more than `FEW` entries."""
+def long_commands(answers: Answers) -> list[ChangedEntries]:
+    """Return the answers whose command has more than `FEW` entries: shorter ones cannot change more."""
     return [one for one in answers if one.dim > FEW]
-
-
-def _by_environment(answers: Answers) -> str:
-    groups: dict[str, list[ChangedEntries]] = {}
-    for one in answers:
-        groups.setdefault(ENVIRONMENTS[one.environment], []).append(one)
-    shares = {name: 100 * share(group, _is_few).rate for name, group in groups.items()}
-    return ", ".join(f"{name} {rate:.1f} %" for name, rate in shares.items()) or "none"
-
-
-def _percent(answers: Answers) -> str:
-    few = share(answers, _is_few)
-    return f"{100 * few.rate:.1f} % ({few.successes:,} of {few.cases:,})" if few.cases else "none (of 0)"
 
 
 def verdict(answers: Answers) -> str:
     """Say whether more than half change few entries, by the cluster interval or, with few episodes, by Wilson's."""
     if not answers:
         return "no command has more"
-    cluster, few = mean_interval(answers, _is_few), share(answers, _is_few)
+    cluster, few = mean_interval(answers, is_few), share(answers, is_few)
     low, high = few.interval if np.isnan(cluster.low) else (cluster.low, cluster.high)
     if low <= 0.5 <= high:
         return "the interval contains one half"

@@ -134,22 +134,3 @@ def _distinguished(one: Interval, other: Interval) -> str | None:
     if np.isnan([one.low, other.low]).any():
         return None
     return "yes" if one.high < other.low or other.high < one.low else "no"
-
-
-def describe_undertrained(pairs: AgentPairs) -> str:
-    """Name the measures that distinguish the two agents."""
-    rule = f"at most {SUBSET.commands} commands, {SUBSET.steps} steps per episode and {SUBSET.foils} foils per step"
-    sentences = [
-        "The paper leaves it to a user study whether command counterfactuals help to distinguish a well-trained agent "
-        "from a poorly trained one. Here we test which measures differ for an agent whose training was stopped early. "
-        f"The cases of both agents follow the rule of the paper's comparison ({rule}), in the reachable search region."
-    ]
-    for name, pair in pairs.items():
-        trained, early = (one.measures() for one in pair)
-        verdicts = {measure: _distinguished(trained[measure][1], early[measure][1]) for measure in trained}
-        yes, no = (
-            ", ".join(f"*{measure}*" for measure, verdict in verdicts.items() if verdict == kind) or "nothing"
-            for kind in ("yes", "no")
-        )
-        sentences.append(f"On {ENVIRONMENTS[name]}, these measures differ: {yes}. These do not: {no}.")
-    return " ".join(sentences)

@@ -1,0 +1,120 @@
+"""The page about failures: what the grid, proofs and larger budgets say about them."""
+
+from typing import TYPE_CHECKING
+
+from paretofoil.show.palette import BLUE, GREEN, GREY
+from paretofoil.study.statistics import Proportion
+from paretofoil.study.table import Table
+from paretofoil_paper.audit import Audit, as_run_audit, audit_tables
+from paretofoil_paper.comparison import RECOVERY_COLUMNS
+from paretofoil_paper.figures import Series, figure_rates
+from paretofoil_paper.paper_tables import AUDIT, ENVIRONMENTS
+from paretofoil_paper.plan import Plan
+from paretofoil_paper.protocols import PAPER_PROTOCOL
+from paretofoil_paper.report import Picture, Report, cells_of, pick
+
+if TYPE_CHECKING:
+    from matplotlib.figure import Figure
+
+CAPTION = "Every case of the stress test: solved by CF-ZOO as run, feasible, and proven infeasible"
+
+
+def page(plan: Plan) -> Report:
+    """Classify the failures of the paper's experiment by its grid and by proofs; then those in the reachable region."""
+    audit = as_run_audit(plan)
+    grid, proofs, budgets, by_environment, against, recovery, *others = audit_tables(plan, audit)
+    report = Report("The failures of CF-ZOO, classified by the paper's grid and by proofs")
+    report.find(_failures(audit), "audit.png")
+    report.find(_grid(against, set(plan.agents) == set(ENVIRONMENTS)))
+    report.find(_budget(budgets))
+    report.find(_seeding(recovery))
+    report.say(
+        f"{PAPER_PROTOCOL} The exact search answered every case. Failures that are not proven infeasible were repeated "
+        "with larger budgets. The grid has 200 values per objective, for up to "
+        f"{plan.grid_dimension} objectives, and stops at the first valid command. A proof covers every command of the "
+        "search region, including every grid command."
+    )
+    kept = [name for name in grid.columns if "% all" not in name]
+    report.add(pick(grid, kept, title="The paper's diagnosis, with the grid", note=grid.note))
+    report.add(pick(proofs, proofs.columns, title="The same diagnosis, with proofs"), budgets)
+    report.add(pick(by_environment, by_environment.columns, title="Every case by proof"))
+    report.add(Picture.of(_figure(by_environment), "audit", CAPTION))
+    report.add(pick(against, against.columns, note=against.note))
+    report.say("## In the reachable search region", _describe_recovery())
+    title = "Recovery of the feasible cases, in the reachable search region"
+    report.add(pick(recovery, RECOVERY_COLUMNS, title=title))
+    report.appendix += [grid, proofs, by_environment, recovery, *others]
+    return report
+
+
+def _failures(audit: Audit) -> str:
+    infeasible = Proportion(len(audit.infeasible), len(audit.failed))
+    undecided = len(audit.failed) - len(audit.infeasible) - len(audit.missed)
+    return (
+        f"**{infeasible.successes:,} of the {infeasible.cases:,} failures of CF-ZOO as run are proven infeasible** "
+        f"({infeasible} %); {len(audit.missed):,} have a valid command, and {undecided:,} are undecided."
+    )
+
+
+def _grid(against: Table, complete: bool) -> str:
+    none, some = (line["feasible, proven closest"] + line["feasible, with a gap"] for line in cells_of(against))
+    paper = f" The paper calls {AUDIT['grid-infeasible']} cases infeasible by such a grid." if complete else ""
+    share = Proportion(none, none + some)
+    return (
+        f"**A grid of 200 values is no proof**: of {share.cases:,} feasible failures on which it was run, it has no "
+        f"valid command for {none:,} ({share} %), because these lie between its points.{paper} It contradicts no proof."
+    )
+
+
+def _budget(budgets: Table) -> str:
+    first, *_, recommended, last = cells_of(budgets)
+    rates = [cells["of all feasible cases [95 % CI]"] for cells in (first, recommended, last)]
+    return (
+        f"**A larger budget helps little**: of the {first['feasible cases missed at first']:,} feasible cases that B = "
+        f"{first['budget B']:,} misses, {recommended['budget B']:,} finds {recommended['found']} and "
+        f"{last['budget B']:,} finds {last['found']}. The share of all feasible cases rises from {rates[0]} to "
+        f"{rates[1]} and {rates[2]} %. The paper recommends 50,000."
+    )
+
+
+def _seeding(recovery: Table) -> str:
+    by_search = {cells["search"]: cells for cells in cells_of(recovery)}
+    zoo, local = by_search["cf-zoo"], by_search["local-zoo"]
+    return (
+        f"**Seeding helps**: of {zoo['known feasible']:,} feasible cases in the reachable region, CF-ZOO solves "
+        f"{zoo['recovered [95 % CI]']} % with a median of {zoo['queries: median']:,.0f} queries, and its ZOO phase "
+        f"alone solves {local['recovered [95 % CI]']} % with {local['queries: median']:,.0f}."
+    )
+
+
+def _describe_recovery() -> str:
+    return (
+        "The same questions with the defaults of this library: CF-ZOO as the paper's text describes it, in the region "
+        "of returns that are still possible, with agents trained on expected returns. `local-zoo` is ZOO alone, "
+        "started at the command; `nearest-front` tries the points of the front."
+    )
+
+
+def _figure(table: Table) -> "Figure":
+    cells = cells_of(table)
+    names = [line["environment"] for line in cells]
+
+    def share(count: str) -> dict[str, Proportion]:
+        return {line["environment"]: Proportion(line[count], line["cases"]) for line in cells}
+
+    solved = {
+        line["environment"]: Proportion(
+            line["cases"] - line["proven infeasible"] - line["undecided"] - line["missed by CF-ZOO"], line["cases"]
+        )
+        for line in cells
+    }
+    feasible = {
+        line["environment"]: Proportion(line["cases"] - line["proven infeasible"] - line["undecided"], line["cases"])
+        for line in cells
+    }
+    series = [
+        Series("solved by CF-ZOO as run", GREEN, solved),
+        Series("feasible", BLUE, feasible),
+        Series("proven infeasible", GREY, share("proven infeasible")),
+    ]
+    return figure_rates(names, series, "cases (% of all")

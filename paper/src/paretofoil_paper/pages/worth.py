@@ -1,0 +1,170 @@
+"""The page about the worth of an answer: what happens if it is issued, and how stable it is."""
+
+from collections.abc import Sequence
+
+import numpy as np
+
+from paretofoil.study.table import text
+from paretofoil_paper.attainable import (
+    CLAIMED,
+    CLAIMED_OF,
+    AttainableAnswer,
+    UnroundedAnswer,
+    answer_delivers,
+    attainable_answers,
+    attainable_figure,
+    attainable_table,
+    continuation_table,
+    continues,
+    is_attainable,
+    unrounded_answers,
+)
+from paretofoil_paper.audit import proof_rows
+from paretofoil_paper.consequences import (
+    SEARCHES,
+    issued_answers,
+    original_reaches_front,
+    other_seed_answers,
+    other_seed_table,
+    outcomes_table,
+    reaches_front,
+    robustness_table,
+    takes_foil,
+)
+from paretofoil_paper.influence import StepInfluence, influence_tables, step_influences
+from paretofoil_paper.issued import IssuedAnswer
+from paretofoil_paper.measurements import mean_interval, share
+from paretofoil_paper.plan import Plan
+from paretofoil_paper.protocols import REACHABLE_PROTOCOL
+from paretofoil_paper.report import Picture, Report, cells_of, pick
+from paretofoil_paper.stability import TransferredAnswer, moves, moves_table, transfer_table, transferred_answers
+from paretofoil_paper.stress import stress_rows
+
+CAPTION = "Answers that deliver what they ask for, and answers with an attainable command"
+
+
+def page(plan: Plan) -> Report:
+    """Issue every answer of the stress test, search attainable commands, and ask other agents and other steps."""
+    answers = [row for row in stress_rows(plan) + proof_rows(plan) if row.search in SEARCHES]
+    exact = [row for row in answers if row.search == "exact"]
+    solved = [row for row in exact if row.found]
+    attainable, unrounded = attainable_answers(plan, solved), unrounded_answers(plan, solved)
+    issued, transferred = issued_answers(plan, answers), transferred_answers(plan, solved)
+    influences, other_seed = step_influences(plan), other_seed_answers(plan, exact)
+    moved = moves_table(plan, moves(plan, exact))
+    report = Report("What an answer is worth")
+    report.find(_delivery(attainable, unrounded), "attainable.png")
+    report.find(_consequences([row for row in issued if row.search == "exact"]))
+    report.find(_stability(transferred, cells_of(moved)))
+    report.find(_influence(influences))
+    report.say(
+        f"{REACHABLE_PROTOCOL} The answers are those of the exact search to every case of the stress test. Influence "
+        "is measured in the paper's search region."
+    )
+    table = attainable_table(plan, attainable, unrounded)
+    report.say("## Is the request delivered?", _describe_attainable(attainable))
+    kept = (
+        *("environment", "answers", "quoted answer delivers [95 % CI]", "unrounded answer delivers [95 % CI]"),
+        *("attainable command found [95 % CI]", "distance: quoted", "distance: unrounded", "distance: attainable"),
+    )
+    report.add(
+        pick(table, kept, note=table.note), Picture.of(attainable_figure(plan, attainable), "attainable", CAPTION)
+    )
+    report.say("## Where does the episode end?", _describe_issued())
+    outcomes = outcomes_table(plan, issued)
+    columns = {name: name for name in ("environment", "answers", "ends on the front [95 % CI]", "cluster [95 % CI]")}
+    columns |= {name: name for name in ("original: on the front", "ended by the limit")}
+    report.add(pick(outcomes, columns, where=lambda cells: cells["search"] == "exact"))
+    robustness = robustness_table(plan, issued)
+    report.say("## Is the answer stable?", _describe_stability())
+    transfer = transfer_table(plan, transferred)
+    report.add(transfer, moved)
+    report.say("## Does the command matter at all?", _describe_influence())
+    scores, proofs = influence_tables(plan, influences)
+    shown = ("environment", "steps", "proven active [95 % CI]", "proven inert [95 % CI]", "mean share that changes")
+    report.add(pick(proofs, (*shown, "Spearman: KL", "flip")))
+    report.appendix += [table, continuation_table(plan, attainable), outcomes, robustness, scores, proofs]
+    if other_seed:
+        report.appendix.append(other_seed_table(plan, other_seed))
+    return report
+
+
+def _delivery(rows: Sequence[AttainableAnswer], unrounded: Sequence[UnroundedAnswer]) -> str:
+    quoted, exact, found = share(rows, answer_delivers), share(unrounded, _delivers), share(rows, is_attainable)
+    ratios = [row.attainable_distance / row.distance for row in rows if row.attainable_distance and row.distance]
+    return (
+        f"**The closest command seldom delivers what it asks for**: {quoted.successes:,} of {quoted.cases:,} quoted "
+        f"commands do ({quoted} %), and {exact.successes:,} before rounding. For {found} % (cluster "
+        f"{mean_interval(rows, is_attainable)}) rollouts found an attainable command, at a median of "
+        f"{float(np.median(ratios)) if ratios else 0.0:.2g} times the distance."
+    )
+
+
+def _delivers(row: UnroundedAnswer) -> bool:
+    return row.delivers
+
+
+def _consequences(rows: Sequence[IssuedAnswer]) -> str:
+    foil, front, original = share(rows, takes_foil), share(rows, reaches_front), share(rows, original_reaches_front)
+    return (
+        f"**An answer gives the foil, and often leaves the front**: {foil.successes:,} of {foil.cases:,} answers make "
+        f"the agent take the foil, and {front} % of the episodes then end on the front (cluster "
+        f"{mean_interval(rows, reaches_front)}), compared with {100 * original.rate:.1f} % under the original command."
+    )
+
+
+def _stability(rows: Sequence[TransferredAnswer], moved: list[dict[str, object]]) -> str:
+    opened = [row for row in rows if row.open]
+    flipped = 100 * sum(row.flipped for row in opened) / max(sum(row.open for row in opened), 1)
+    every = share(opened, lambda row: row.flipped == row.open)
+    step = ""
+    if moved:
+        last = moved[-1]
+        step = (
+            f" From one step to the next, {last['answer at t + 1, too [95 % CI]']} % keep an answer, and the change "
+            f"moves by a median of {text(last['difference of the changes: median'])} times its length."
+        )
+    return (
+        f"**An answer is about one agent and one step**: it flips {flipped:.0f} % of the retrained agents, and every "
+        f"one of them in {every} % of the questions.{step}"
+    )
+
+
+def _influence(rows: Sequence[StepInfluence]) -> str:
+    active, inert = share(rows, lambda row: row.proven_active), share(rows, lambda row: row.inert)
+    return (
+        f"**The command matters at most steps**: it is proven that some command changes the action at "
+        f"{active.successes:,} of {active.cases:,} steps ({active} %), and that none does at {inert.successes}."
+    )
+
+
+def _describe_attainable(rows: Sequence[AttainableAnswer]) -> str:
+    return (
+        "A command is attainable if the agent takes the foil under it and the return of the whole episode differs from "
+        "the request by at most 1 % of each objective's range. Candidates are the answer, larger changes in the same "
+        "direction, the front, random commands and the outcomes of all these. If none was found, this is no proof. The "
+        f"authors' app asks less: that the episode ends on the front. They state {CLAIMED} % of {CLAIMED_OF:,} "
+        f"answers, without rows; by our reading of their rule it is {100 * share(rows, continues).rate:.1f} % of ours."
+    )
+
+
+def _describe_issued() -> str:
+    return (
+        "Each quoted command is issued in the state of its decision, and the agent acts greedily to the end. A return "
+        "is on the front if it is within 1 % (scaled) of one of its points. Branch-Path always ends by its step limit."
+    )
+
+
+def _describe_stability() -> str:
+    return (
+        "Both tables are about the closest commands of the exact search. The agents of the first table are trained "
+        "with other seeds, where training takes seconds. Robustness to noise is in the appendix."
+    )
+
+
+def _describe_influence() -> str:
+    return (
+        "Active: it is proven that a share of the search region changes the action; inert: that no command does. The "
+        "rest is undecided with 3,000 boxes. KL and flip are the authors' scores, from probes along fixed directions; "
+        "Spearman's correlation compares them with the proven shares."
+    )
