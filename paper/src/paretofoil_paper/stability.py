@@ -45,7 +45,7 @@ def transferred_answers(plan: Plan, rows: Sequence[Row]) -> list[TransferredAnsw
             originals = np.stack([decision.command for decision in answers.decisions])
             foils = np.array([row.case.foil for row in of_environment])
             before, after = (
-                np.stack([choose_actions(other.policy, states, commands, valid) == foils for other in others])
+                np.stack([choose_actions(other.discrete_policy, states, commands, valid) == foils for other in others])
                 for commands in (originals, answers.commands)
             )  # (agents, answers)
             for row, closed, flips in zip(of_environment, before.T, after.T, strict=True):

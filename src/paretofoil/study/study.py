@@ -251,7 +251,7 @@ def fingerprint(agent: Agent) -> str:
     environment = agent.environment
     parts = [environment.name, environment.gym_id, environment.max_steps, sorted(environment.kwargs.items())]
     digest = hashlib.sha256(repr([*parts, environment.actions, agent.space.objectives]).encode())
-    features = [(o.feature, o.whole) for o in agent.space.objectives]
+    features = [(o.feature, o.whole) for o in agent.space.command_objectives]
     if any(map(any, features)):
         digest.update(repr(features).encode())
     for name, array in (*_arrays(agent), ("front", agent.front), ("low", agent.space.low), ("high", agent.space.high)):

@@ -1,11 +1,10 @@
-"""The page about agents: more training seeds, the agents of the authors, and the choices that make the difference."""
+"""The page about agents: more training seeds, and the agents of the authors."""
 
 from typing import TYPE_CHECKING
 
 from paretofoil.show.palette import BLUE, GREEN
 from paretofoil.study.statistics import summarise
 from paretofoil.study.table import Table
-from paretofoil_paper.factors import ALL, FILE, SEEDS, FactorAgent, factors_table, read_factors
 from paretofoil_paper.figures import Series, figure_rates
 from paretofoil_paper.others import other_rows, others_table
 from paretofoil_paper.paper_tables import ENVIRONMENTS, STRESS, total_of
@@ -28,12 +27,10 @@ def page(plan: Plan) -> Report:
     report = Report("Agents of other seeds, and the authors' agents")
     report.find(_rate(plan, rows), "agents.png")
     report.find(_seeding(rows))
-    authors, factors = other_rows(plan), read_factors(plan.out / "rows" / FILE)
+    authors = other_rows(plan)
     if authors.stress:
         table = others_table(authors)
         report.find(_authors(table))
-    if factors:
-        report.find(_factors(factors_table(factors)))
     report.say("## Five agents per environment", _describe_seeds(plan))
     kept = [name for name in stress.columns if name != "paper: cases"]
     report.add(pick(stress, kept), Picture.of(_figure(stress), "agents", CAPTION))
@@ -42,9 +39,6 @@ def page(plan: Plan) -> Report:
     report.add(pick(seeding, (*columns, "p (Holm)"), title="CF-ZOO against ZOO without seeding", note=_p_note()))
     if authors.stress:
         report.say("## The authors' agents", _describe_authors()).add(table)
-    if factors:
-        report.say("## Which choice in training makes the difference", _describe_factors(factors))
-        report.add(factors_table(factors))
     report.appendix += [stress, seeding, *others]
     return report
 
@@ -88,25 +82,6 @@ def _authors(table: Table) -> str:
     )
 
 
-def _factors(table: Table) -> str:
-    cells = {line["variant"]: line["DST: difference [95 % CI]"] for line in cells_of(table)}
-    known = {name: value for name, value in cells.items() if value is not None}
-    away = [name for name, value in known.items() if name != ALL and not _contains_zero(value)]
-    together = f" All choices together change it by {known[ALL]} points." if ALL in known else ""
-    found = (
-        f"these choices of the authors change the share of feasible DST cases: "
-        f"{'; '.join(f'{name} {known[name]}' for name in away)} points"
-        if away
-        else "no single choice of the authors changes the share of feasible DST cases by an interval that excludes 0"
-    )
-    return f"**Why fewer cases are feasible on the authors' agents**: {found}.{together}"
-
-
-def _contains_zero(value: str) -> bool:
-    low, high = value.split("[")[1].rstrip("]").split(",")
-    return float(low) <= 0.0 <= float(high)
-
-
 def _describe_seeds(plan: Plan) -> str:
     return (
         f"The agents have the training seeds {', '.join(map(str, plan.agent_seeds))}; every setting was chosen with "
@@ -141,16 +116,6 @@ def _describe_authors() -> str:
         "Minecart's three checkpoints are absent from the copy that we could read. Three-Tree, WalkRoom and Four-Room "
         "need environments that this library does not have, and Lander, Car and Reacher are not in the paper. "
         "`benchmarks/authors_agents.py` repeats the measurement."
-    )
-
-
-def _describe_factors(rows: list[FactorAgent]) -> str:
-    seeds = len({row.seed for row in rows})
-    return (
-        f"Each line replaces one choice of our training by the authors' ({len(SEEDS)} seeds, {len(rows)} agents, seeds "
-        f"measured: {seeds}). Feasible: Boundary finds a valid command in the paper's search region; a failure of it "
-        "is no proof. Their exploration only samples episodes, with the same number of steps as ours, so some agents "
-        "learn smaller fronts. `benchmarks/factors.py` repeats the measurement."
     )
 
 

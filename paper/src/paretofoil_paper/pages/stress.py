@@ -90,8 +90,7 @@ def _describe_differences(all_differences: list[Difference]) -> str:
         "Feasible here: by proof. Feasible in the paper: CF-ZOO or one of the authors' two grids found a command (the "
         f"second grid adds {SECOND_GRID} Minecart cases). The total also changes because environments have other "
         "numbers of cases: Fruit-Tree has 896 here, because our front has 128 points and theirs has "
-        f"{PUBLISHED['fruit-tree'].fronts}. The page [agents](agents.md) measures the authors' own agents and the "
-        "choices in training that differ."
+        f"{PUBLISHED['fruit-tree'].fronts}. The page [agents](agents.md) measures the authors' own agents."
     )
 
 
