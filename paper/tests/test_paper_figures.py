@@ -171,6 +171,8 @@ THE_PAPERS = {
     "stress (test|table|distances|budget)": "Table 2",
     "tables?": "one of its tables",
     "text": "what it says in words",
+    "times": "Table of runtimes",
+    "hollow": "a marker",
     "times by budget": "Table of runtimes",
     "units": "of its search region",
     "very states?": "of its worked examples",

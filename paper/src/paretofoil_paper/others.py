@@ -4,7 +4,7 @@ Their checkpoints are under the GPLv3 and not part of this repository; `benchmar
 """
 
 from collections.abc import Iterable, Mapping, Sequence
-from dataclasses import asdict, dataclass
+from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
@@ -13,7 +13,7 @@ from paretofoil.core.search import Search
 from paretofoil.study import Case, CaseRule, Row
 from paretofoil.study.parquet import read_parquet
 from paretofoil.study.statistics import Proportion
-from paretofoil.study.study import describe_search
+from paretofoil.study.study import describe_rule, describe_search
 from paretofoil.study.table import Table
 from paretofoil_paper.budgets import Budgets, boundary
 from paretofoil_paper.paper_tables import ENVIRONMENTS, STRESS
@@ -63,7 +63,7 @@ def other_rows(plan: Plan) -> OtherRows:
         if not (plan.out / "rows" / f"{name}.parquet").is_file():
             return OtherRows()
         described = {label: describe_search(search) for label, search in searches.items()}
-        studies.append(plan.recorded_rows(name, {"searches": described, "rule": asdict(rule)}))
+        studies.append(plan.recorded_rows(name, {"searches": described, "rule": describe_rule(rule)}))
     stress, exact, comparison = studies
     return OtherRows(stress, exact, comparison)
 

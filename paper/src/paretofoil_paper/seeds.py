@@ -1,7 +1,7 @@
 """The stress test with several agents per environment: how much rates depend on the training seed."""
 
 from collections.abc import Iterable, Mapping
-from dataclasses import asdict, dataclass
+from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
@@ -12,7 +12,7 @@ from paretofoil.search import CFZoo
 from paretofoil.study import STRESS as EVERY_CASE
 from paretofoil.study import CaseRule, Row
 from paretofoil.study.statistics import Proportion, summarise
-from paretofoil.study.study import describe_search
+from paretofoil.study.study import describe_rule, describe_search
 from paretofoil.study.table import Table
 from paretofoil_paper.budgets import boundary
 from paretofoil_paper.differences import feasible_cases
@@ -107,7 +107,7 @@ def _rows(plan: Plan, kind: str, name: str, searches: Mapping[str, Search], rule
     if not plan.recorded:
         return plan.rows(name, searches, rule, agents=seed_agents(plan, kind))
     described = {label: describe_search(plan.seeded(search)) for label, search in searches.items()}
-    rows = plan.recorded_rows(name, {"searches": described, "rule": asdict(rule), "seed": plan.seed})
+    rows = plan.recorded_rows(name, {"searches": described, "rule": describe_rule(rule), "seed": plan.seed})
     expected, recorded = ({agent_name(kind, seed) for seed in plan.agent_seeds}, {row.case.agent for row in rows})
     if expected != recorded:
         raise InvalidInput.expected(f"rows of the agents {', '.join(sorted(expected))}", ", ".join(sorted(recorded)))

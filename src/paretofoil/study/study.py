@@ -90,7 +90,7 @@ class Study:
             "paretofoil": __version__,
             "agents": {agent.name: fingerprint(agent) for agent in self.agents},
             "searches": {label: describe_search(search) for label, search in self.searches.items()},
-            "rule": {name: value for name, value in asdict(self.rule).items() if value != ()},
+            "rule": describe_rule(self.rule),
             "seed": self.seed,
             "kappa": default if self.kappa is None else self.kappa,
             "only": None if self.only is None else [list(astuple(case)) for case in sorted(self.only)],
@@ -178,6 +178,11 @@ def check_same(stored: Mapping[str, Any], current: Mapping[str, Any], path: str 
         f"expected the study that is in {path} ({part} = {brief(old)}), got {part} = {brief(new)}; "
         "write another study to another file (--out)"
     )
+
+
+def describe_rule(rule: CaseRule) -> dict[str, Any]:
+    """Return a rule as JSON values, without outcomes if it has none."""
+    return {name: value for name, value in asdict(rule).items() if value != ()}
 
 
 def describe_search(search: Any) -> dict[str, Any]:
