@@ -12,6 +12,8 @@ AXE = Path(__file__).parents[2] / ".tools" / "axe.js"
 VIEWS = {
     "environments": "",
     "goals": "#agent=deep-sea-treasure",
+    "profiles": "#agent=fruit-tree",
+    "never": "#agent=deep-sea-treasure&command=8,-8&step=5&foil=up",
     "answer": QUESTION,
     "stage": QUESTION,
     "table": "#agent=breakable-bottles&command=-18,50,0&step=5&foil=pickup",
@@ -21,7 +23,7 @@ VIEWS = {
     "compare": QUESTION + '&explore=compare&compare={"search":"nearest-front"}',
     "options": QUESTION + "&explore=options",
 }
-SIZES = ((1440, "light"), (1440, "dark"), (1024, "light"), (390, "dark"), (320, "light"))
+SIZES = [(width, scheme) for scheme in ("light", "dark") for width in (1440, 1024, 390, 320)]
 NARROW_SLIDERS = """[...document.querySelectorAll("input[type=range]")]
   .map((slider) => slider.getBoundingClientRect().width).filter((width) => width && width < 80)"""
 CUT_NAMES = """[...document.querySelectorAll(".action-name")]
@@ -29,7 +31,8 @@ CUT_NAMES = """[...document.querySelectorAll(".action-name")]
 
 
 def settle(visit: Visit, page: Any, view: str) -> None:
-    start = {"environments": ".environment-card", "goals": ".goal", "help": ".environment-card", "outcomes": ".stage"}
+    start = {"environments": ".environment-card", "goals": ".goal", "profiles": ".goal", "help": ".environment-card",
+             "outcomes": ".stage"}  # fmt: skip
     page.wait_for_selector(start.get(view, ".answer .sentence"))
     for fold in page.locator("summary").all():
         fold.click()

@@ -25,7 +25,7 @@ def test_every_environment_has_a_picture(visit: Visit) -> None:
 
 def test_an_episode_is_watched_to_its_end_unasked(visit: Visit) -> None:
     page = visit.open("#agent=deep-sea-treasure", reduced_motion="no-preference")
-    page.get_by_role("button", name="Ask for 2 treasure in 3 steps").click()
+    page.get_by_role("button", name="Ask for 2 treasure in 3 steps", exact=True).click()
     page.locator(".decision").get_by_text("The episode ends with 2 treasure in 3 steps, as you asked.").wait_for()
     visit.until(page, "document.querySelector('.stage .scene').src.endsWith('step=3')")
 

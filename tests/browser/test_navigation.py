@@ -28,7 +28,7 @@ def test_back_and_forward_walk_through_the_views_and_leave_the_history_alone(vis
     page.get_by_role("button", name="Deep Sea Treasure", exact=True).click()
     page.get_by_role("heading", name="You asked for 8 treasure in 8 steps").wait_for()
     page.get_by_role("button", name="Ask for something else").click()
-    page.get_by_role("button", name="Ask for 2 treasure in 3 steps").click()
+    page.get_by_role("button", name="Ask for 2 treasure in 3 steps", exact=True).click()
     page.get_by_role("heading", name="You asked for 2 treasure in 3 steps").wait_for()
     count = page.evaluate("history.length")
     page.go_back()  # while the film plays

@@ -123,7 +123,7 @@ def test_an_answer_is_explored_in_a_notebook_without_a_server(visit: Visit, kern
     page.get_by_role("heading", name="You asked for 8 treasure in 7.6 steps").wait_for()
     assert page.get_by_role("button", name="Copy link").count() == 0
     page.get_by_role("button", name="Ask for something else").click()
-    page.get_by_role("button", name="Ask for 2 treasure in 3 steps").click()
+    page.get_by_role("button", name="Ask for 2 treasure in 3 steps", exact=True).click()
     page.get_by_role("heading", name="You asked for 2 treasure in 3 steps").wait_for()
     assert [url for url in visit.requests if not url.startswith(("data:", "blob:", "about:"))] == []
 

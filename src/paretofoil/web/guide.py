@@ -12,6 +12,8 @@ class Guide:
     command: tuple[float, ...]
     step: int
     """A step at which a small change of the command leads to another action, by the flip map of the shipped agent."""
+    best: tuple[str, ...] = ()
+    """For each objective, a name of the goal that is best in it; empty or "": "Most ..." or "Least ..."."""
 
 
 GUIDES = {
@@ -20,6 +22,7 @@ GUIDES = {
         "You tell it how much treasure to bring, and in how many steps.",
         (8.0, -8.0),
         5,
+        ("The biggest treasure", "The nearest treasure"),
     ),
     "minecart": Guide(
         "A cart drives to mines and brings two kinds of ore home: ore 0 (blue) and ore 1 (yellow). "
@@ -38,6 +41,7 @@ GUIDES = {
         "both at once is faster, but one may break. You tell it the steps, the points, and which risk to take.",
         (-18.0, 50.0, 0.0),
         5,
+        ("The fastest way", "", "Without risk"),
     ),
     "branch-path": Guide(
         "Collect A (red) and B (green) along two branches, with too few steps to take them all. "

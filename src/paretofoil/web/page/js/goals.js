@@ -59,7 +59,7 @@ function badges(agent) {
   const words = [
     agent.environment !== agent.name && title(agent.name),
     agent.early && "under-trained",
-    agent.stochastic && "stochastic environment",
+    agent.stochastic && "chance plays a part",
   ];
   return el(
     "p",
@@ -102,15 +102,15 @@ function goalCard(agent, i, controller) {
 }
 
 /** Return a name for a goal: what it has most of, or least of a cost, among all goals of the agent. */
-export function goalName({ objectives, front }, i) {
+export function goalName({ objectives, front, guide }, i) {
   const isBest = (j) => front.every((point, k) => k === i || point[j] < front[i][j]);
   const best = objectives.flatMap((objective, j) =>
-    isBest(j) ? [`${objective.cost ? "Least" : "Most"} ${objective.name}`] : [],
+    isBest(j) ? [guide?.best[j] || `${objective.cost ? "Least" : "Most"} ${objective.name}`] : [],
   );
   if (best.length) return best.join(", ").replace(/, ([A-Z])/g, (_, letter) => `, ${letter.toLowerCase()}`);
   const rank = (j) => front.filter((point) => point[j] < front[i][j]).length / Math.max(1, front.length - 1);
   const ranks = objectives.map((_, j) => rank(j));
-  if (objectives.length === 2) return "In between";
+  if (objectives.length === 2) return title(commandText(objectives, front[i]));
   const order = objectives.map((_, j) => j).sort((a, b) => ranks[b] - ranks[a]);
   const [first, second] = order.map((j) => objectives[j]);
   const also = ranks[order[1]] >= 0.5 ? `, ${second.cost ? "little" : "some"} ${second.name}` : "";
@@ -119,14 +119,16 @@ export function goalName({ objectives, front }, i) {
 
 /** Return one objective of a command as a bar. */
 export function goalRow(agent, objective, value, j) {
-  const all = agent.front.map((point) => Math.abs(amount(objective, point[j])));
-  const share = Math.abs(amount(objective, value)) / (Math.max(...all) || 1);
+  const most = Math.max(...agent.front.map((point) => Math.abs(amount(objective, point[j])))) || 1;
+  const share = Math.abs(amount(objective, value)) / most;
+  const unit = 10 ** (Math.floor(Math.log10(most)) - 2); // three digits of the largest: of 9.5 beside it, 0.00888 is 0.01
+  const rounded = objective.probability ? value : Math.round(value / unit) * unit;
   return el(
     "span",
     { class: `goal-row${objective.cost ? " cost" : ""}` },
     el("span", { class: "goal-name" }, objective.name),
     el("span", { class: "bar" }, el("span", { class: "fill", vars: { "--share": share } })),
-    el("span", { class: "goal-value" }, quantity(objective, value)),
+    el("span", { class: "goal-value" }, quantity(objective, rounded)),
   );
 }
 

@@ -95,10 +95,10 @@ function question() {
 
 function change() {
   return [
-    [30, 56].map((y) => svg("rect", { x: 56, y, width: 92, height: 10, rx: 5, class: "help-bar" })),
-    svg("rect", { x: 56, y: 30, width: 58, height: 10, rx: 5, class: "help-new" }),
-    svg("rect", { x: 56, y: 56, width: 78, height: 10, rx: 5, class: "help-new" }),
-    svg("text", { x: 12, y: 39, class: "help-words" }, "8 → 5"),
-    svg("text", { x: 12, y: 65, class: "help-words" }, "8 → 7"),
+    svg("text", { x: 12, y: 30, class: "help-words" }, "treasure: 8, as before"),
+    svg("rect", { x: 12, y: 36, width: 136, height: 10, rx: 5, class: "help-bar" }),
+    svg("text", { x: 12, y: 66, class: "help-words" }, "steps: 8 → 7.6"),
+    svg("rect", { x: 12, y: 72, width: 136, height: 10, rx: 5, class: "help-bar" }),
+    svg("rect", { x: 12, y: 72, width: 128, height: 10, rx: 5, class: "help-new" }),
   ];
 }

@@ -1,12 +1,16 @@
 /** The map of outcomes: how the episode ends under every command that is issued at the start. */
 
-import { work } from "./api.js";
+import { rollOut, work } from "./api.js";
 import { themed } from "./colours.js";
 import { button, el, errorBox, refill } from "./dom.js";
 import { createFrame, drawAxes, fit } from "./frame.js";
 import { commandText, percent, plainNumbers } from "./text.js";
 
 const UNDECIDED = 255;
+/** Time limit of the proofs, in seconds. */
+const SECONDS = 8;
+/** Milliseconds after which a command that the map does not settle is rolled out. */
+const DELAY = 250;
 /** Outcomes in the legend. */
 const LISTED = 6;
 
@@ -24,7 +28,7 @@ export function createOutcomeMap(scope, store, controller) {
   const waiting = el("progress", { max: 1, "aria-label": "Progress of the map" });
   refill(root, el("p", { class: "small" }, "Working out how every command ends …"), waiting);
   const onProgress = (share) => share && waiting.setAttribute("value", share);
-  work("atlases", { agent: agent.name }, { signal: request.signal, onProgress }).then(
+  work("atlases", { agent: agent.name, seconds: SECONDS }, { signal: request.signal, onProgress }).then(
     (atlas) => refill(root, drawn(scope, store, controller, atlas)),
     (error) => error.name !== "AbortError" && refill(root, errorBox(error)),
   );
@@ -37,6 +41,7 @@ function drawn(scope, store, controller, atlas) {
   const painting = paint(atlas, numbers);
   /** @type {{low: number[], high: number[], axes: [number, number]}} */
   const view = { low: atlas.low, high: atlas.high, axes: [0, 1] };
+  let timer = 0;
   let chosen = command.map((x, i) => Math.max(view.low[i], Math.min(view.high[i], x)));
   const canvas = el("canvas", { class: "space outcomes", tabindex: 0, role: "application" });
   const text = el("p", { class: "probe-text" });
@@ -58,8 +63,21 @@ function drawn(scope, store, controller, atlas) {
     pen.strokeStyle = themed("--ink");
     pen.stroke();
     const words = plainNumbers(commandText(agent.objectives, chosen));
-    text.textContent = `Asked for ${words} at the start, it ${endOf(atlas, numbers, chosen)}`;
-    canvas.setAttribute("aria-label", `Map of outcomes. ${text.textContent} Arrow keys move the command.`);
+    const say = (end) => {
+      text.textContent = `Asked for ${words} at the start, it ${end}`;
+      canvas.setAttribute("aria-label", `Map of outcomes. ${text.textContent} Arrow keys move the command.`);
+    };
+    const end = endOf(atlas, numbers, chosen);
+    say(end ?? "ends with …");
+    clearTimeout(timer);
+    if (end === null) timer = setTimeout(() => tryOut(chosen, say), DELAY);
+  }
+
+  /** Say how a command ends that the map does not settle. The environment is deterministic: one rollout is enough. */
+  async function tryOut(asked, say) {
+    const episode = await rollOut(agent.name, asked, 0).catch(() => null);
+    if (episode && asked === chosen)
+      say(`${episode.terminated === false ? "reaches the step limit" : "ends"} with ${episode.achieved_text}.`);
   }
 
   function moveTo(x, y) {
@@ -87,21 +105,21 @@ function drawn(scope, store, controller, atlas) {
   canvas.addEventListener("keydown", press);
   const watcher = new ResizeObserver(draw);
   watcher.observe(canvas);
-  scope.onEnd(() => watcher.disconnect());
+  scope.onEnd(() => (watcher.disconnect(), clearTimeout(timer)));
   scope.draw(["dark"], draw);
   return [text, canvas, el("div", { class: "buttons" }, go), legend(atlas)];
 }
 
-/** Return how the episode of a command ends, where the pixels around it agree: at borders the map is too coarse. */
+/** Return how the episode of a command ends; null if that is not proven, or if the pixels around it disagree. */
 function endOf({ low, high, pixels, outcomes }, numbers, command) {
   const share = (i) => (command[i] - low[i]) / (high[i] - low[i]);
   const pixel = (value) => Math.round(Math.max(0, Math.min(1, value)) * (pixels - 1));
   const [column, row] = [pixel(share(0)), pixel(1 - share(1))];
   const number = numbers[row * pixels + column];
-  if (number === UNDECIDED) return "may end in several ways: this is undecided.";
+  if (number === UNDECIDED) return null;
   const near = (x) => [x - 1, x, x + 1].filter((y) => y >= 0 && y < pixels);
   const agree = near(row).every((y) => near(column).every((x) => numbers[y * pixels + x] === number));
-  if (!agree) return "is near a border of the map: ask for it to see how it ends.";
+  if (!agree) return null;
   return `${outcomes[number].finished ? "ends" : "reaches the step limit"} with ${outcomes[number].text}.`;
 }
 
@@ -125,7 +143,7 @@ function legend({ outcomes, undecided }) {
       .slice(0, LISTED)
       .map((outcome, i) => item(colourOf(i, outcome), `${outcome.text}: ${percent(outcome.share)} of the commands`)),
     outcomes.length > LISTED && el("li", {}, `and ${outcomes.length - LISTED} more`),
-    undecided > 0 && item("#8a8f98", `undecided: ${percent(undecided)}`),
+    undecided > 0 && item("#8a8f98", `not worked out yet: ${percent(undecided)}`),
     el("li", {}, "All shares are proven. Pale: outcomes that another goal surpasses."),
   );
 }

@@ -37,7 +37,7 @@ interface Agent extends AgentSummary {
   stochastic: boolean;
   white_box: boolean;
   atlas: boolean;
-  guide: { rules: string; command: number[]; step: number } | null;
+  guide: { rules: string; command: number[]; step: number; best: string[] } | null;
 }
 
 interface Decision {
