@@ -211,3 +211,60 @@ def test_an_answer_about_features_reads_and_writes_as_json() -> None:
 def test_what_does_not_fit_is_refused_in_words(changes: dict[str, Any], message: str) -> None:
     with pytest.raises(pf.InvalidInput, match=message):
         pf.explain(pf.from_torch(network(0), STATE, **changes), state=STATE, foil=1)
+
+
+def test_influence_of_whole_numbers_is_counted_and_under_constraints_sampled() -> None:
+    policy = pf.from_torch(network(3), STATE, free=[COUNT])
+    counted = pf.influence(policy, state=STATE)
+    states = np.repeat(STATE[None].astype(float), 7, axis=0)
+    states[:, 2] = np.arange(7)
+    with torch.no_grad():
+        chosen = network(3)(torch.tensor(states, dtype=torch.float32)).argmax(dim=1).numpy()
+    for share in counted.shares:
+        assert share.lower == share.upper == (chosen == share.action).mean()
+    assert "of the states in the search region make the agent choose" in str(counted)
+    constrained = pf.from_torch(
+        network(3), STATE, free=[*CONTINUOUS, COUNT], constraints=["count <= 2 + angle + speed"]
+    )
+    drawn = pf.influence(constrained, state=STATE, samples=500)
+    assert drawn.samples == 500
+    assert "where count <= 2 + angle + speed" in str(drawn)
+    for line in drawn.alone:
+        for switch in filter(None, (line.down, line.up)):
+            command = drawn.command.copy()
+            command[line.objective] = switch.value
+            assert constrained.space.allows(command[None])[0], "a single change obeys the constraint as well"
+
+
+def test_never_is_proven_or_refuted_for_features() -> None:
+    module = nn.Linear(4, 2)
+    with torch.no_grad():
+        module.weight.copy_(torch.tensor([[0.0, 0, 0, 0], [1, 0, 0, 2]]))
+        module.bias.copy_(torch.tensor([0.0, -2.0]))
+    policy = pf.from_torch(module, STATE, free=[pf.Feature("speed", 0, -1, 1, "m/s")])
+    near, far = STATE.copy(), STATE.copy()
+    near[3], far[3] = 0.51, 0.49
+    claim = pf.never(policy, 1, states=[near, far])
+    assert claim.proven.tolist() == [False, True]
+    [example] = [each for each in claim.counterexamples if each is not None]
+    assert example.command[0] + 2 * 0.51 >= 2
+    words = "In 1 of the 2 states where action 1 is valid, some value of the speed makes the agent choose action 1"
+    assert claim.sentence().startswith(words)
+    whole = pf.from_function(lambda seen: np.stack([0 * seen[:, 2], seen[:, 2] - 5.5], axis=1), STATE, free=[COUNT])
+    assert not pf.never(whole, 1, states=[STATE]).holds, "a count of 6 makes it chosen"
+    assert pf.never(whole, 1, states=[STATE], commands=([0], [5])).holds, "each count is queried"
+    with pytest.raises(pf.InvalidInput, match="states="):
+        pf.never(policy, 1)
+
+
+def test_a_flip_map_of_observations_tells_features() -> None:
+    policy = pf.from_torch(network(4), STATE, free=CONTINUOUS)
+    flips = pf.explain_episode(policy, [STATE, STATE + 0.1, STATE - 0.1])
+    assert flips.distances().shape == (3, 3)
+    assert np.isnan(flips.distances()).sum() == 3
+    assert "speed" in flips.answers[-1].paragraph()
+    assert "from here on" not in flips.answers[-1].paragraph()
+    assert len(flips._repr_html_()) > 1000
+    assert pf.FlipMap.from_json(flips.to_json()).answers[-1].question.step == 2
+    with pytest.raises(pf.InvalidInput, match="an agent with an environment"):
+        pf.influence_episode(policy, [STATE])  # type: ignore[arg-type]

@@ -102,7 +102,7 @@ class EpisodeReport(Document):
     command: np.ndarray
     """The command that was issued at the start."""
     achieved: np.ndarray
-    """Return of the whole episode."""
+    """Return of the whole episode; one number, 0, if only its observations are known."""
 
     def _repr_html_(self) -> str:
         return str(show(self, "html"))

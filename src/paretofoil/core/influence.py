@@ -124,6 +124,8 @@ class Influence(Document):
     """Whether commands are weights that sum to 1."""
     collected: np.ndarray | None = None
     """Return collected before the decision; None if there was none, or if it was not recorded."""
+    constraints: tuple[str, ...] = ()
+    """What holds between the numbers of a command in the search region: "a <= b"."""
 
     @property
     def verdict(self) -> Verdict:

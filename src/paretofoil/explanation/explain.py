@@ -17,7 +17,7 @@ from paretofoil.core.decision import Decision, Episode
 from paretofoil.core.errors import InvalidInput, as_whole
 from paretofoil.core.json import brief
 from paretofoil.core.options import DEFAULTS, NO_LIMITS, Limits, Options, suggest_arguments
-from paretofoil.core.policy import is_white_box
+from paretofoil.core.policy import Policy, as_policy, greedy_action, is_white_box, query
 from paretofoil.core.question import Question, QuestionBatch
 from paretofoil.core.search import Search
 from paretofoil.core.threads import one_thread
@@ -32,6 +32,7 @@ from paretofoil.explanation.questions import (
     Subject,
     action_words,
     all_foils,
+    features_of,
     foils_of,
     make_decision,
     make_questions,
@@ -170,7 +171,7 @@ def _with_outcome(
 @suggest_arguments
 @one_thread()
 def explain_episode(
-    agent: Agent,
+    agent: Agent | Policy,
     episode: Episode | ArrayLike,
     *,
     steps: Sequence[int] | None = None,
@@ -186,40 +187,69 @@ def explain_episode(
     not listed are those of `explain`; the limits hold for each question.
 
     Args:
-        episode: A rollout, or the command of one.
+        agent: An agent, or a policy with free features of the state.
+        episode: A rollout, or the command of one. For a policy with free features, the observations of an episode.
         steps: Steps of the episode; all if omitted.
         seed: Seed of the rollout, and of a search that is given by name.
         progress: Called with the answers so far and the number of questions, first before the first answer.
     """
-    if not isinstance(episode, Episode):
+    if not isinstance(agent, Agent):
+        episode = _episode_of(agent, episode)
+    elif not isinstance(episode, Episode):
         episode = rollout(agent, episode, seed=seed)  # type: ignore[arg-type]
+    names, phrases = action_words(agent, None)
     decisions, questions = [], list[Question]()
     for decision in steps_of(episode, steps):
         foils = foils_of(agent, decision)
         questions += make_questions(agent, decision, foils, options) if foils else []
         decisions += [decision] * len(foils)
-    method, limits = choose_search(search, agent.policy, seed), choose_limits(search, limits)
+    finite = all(question.points() is not None for question in questions)
+    policy = agent.policy if isinstance(agent, Agent) else agent
+    method, limits = choose_search(search, policy, seed, finite=finite), choose_limits(search, limits)
     at_once = min(method.questions_at_once, PROOFS_AT_ONCE) if method.proves else method.questions_at_once
     answers: list[Answer] = []
     for start in range(0, len(questions), at_once):
         if progress is not None:
             progress(answers, len(questions))
         chunk = slice(start, start + at_once)
-        some = ask(questions[chunk], method, options, agent.actions, limits, agent.phrases)
-        answers += [_with_place(a, d, agent) for a, d in zip(some, decisions[chunk], strict=True)]
+        some = ask(questions[chunk], method, options, names, limits, phrases)
+        answers += [
+            _with_place(a, d, agent if isinstance(agent, Agent) else None)
+            for a, d in zip(some, decisions[chunk], strict=True)
+        ]
     if progress is not None:
         progress(answers, len(questions))
+    space: CommandSpace = agent.space  # type: ignore[union-attr]
+    actor = agent.actor if isinstance(agent, Agent) else None
     return FlipMap(
-        agent=agent.name,
-        objectives=agent.space.command_objectives,
-        actions=agent.actions if agent.actor is None else direction_names(agent.actions),
+        agent=agent.name if isinstance(agent, Agent) else "",
+        objectives=space.command_objectives,
+        actions=(names or answers[0].question.actions) if actor is None else direction_names(agent.actions),  # type: ignore[union-attr]
         command=episode.command,
         achieved=episode.achieved,
-        taken=tuple(d.action for d in episode) if agent.actor is None else (),
+        taken=tuple(d.action for d in episode) if actor is None else (),
         amounts=tuple(tuple(d.amounts.tolist()) for d in episode if d.amounts is not None),
         steps=tuple(d.step for d in decisions),
         answers=tuple(answers),
     )
+
+
+def _episode_of(policy: Policy, observations: Any) -> Episode:
+    """Return the decisions of a policy with free features at the observations of an episode."""
+    features = features_of(policy)
+    others = isinstance(observations, Episode) or hasattr(policy, "amounts")
+    if features is None or others or features.commands is not None:
+        expected = "an agent, or a policy of discrete actions with free features, without a command, and observations"
+        raise InvalidInput.expected(expected, f"{type(policy).__name__} and {brief(observations)}")
+    decisions = []
+    for step, state in enumerate(observations):
+        decision = make_decision(policy, None, state, None)
+        scores = query(policy, decision.state[None], decision.command[None])[0]
+        valid = tuple(range(len(scores)))
+        decisions.append(replace(decision, valid_actions=valid, action=greedy_action(scores, valid), step=step))
+    if not decisions:
+        raise InvalidInput.expected("at least one observation", "none")
+    return Episode(decisions[0].command, tuple(decisions), np.zeros(1), terminated=False)
 
 
 def steps_of(episode: Episode, steps: Sequence[int] | None) -> list[Decision]:

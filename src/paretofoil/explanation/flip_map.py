@@ -92,7 +92,10 @@ class FlipMap(EpisodeReport):
 
     def _numbers(self, command: np.ndarray | None) -> dict[str, float | None]:
         numbers = [None] * len(self.objectives) if command is None else command.tolist()
-        return {f"ask for {o.name}": number for o, number in zip(self.objectives, numbers, strict=True)}
+        return {
+            o.name if o.feature else f"ask for {o.name}": number
+            for o, number in zip(self.objectives, numbers, strict=True)
+        }
 
     def check(self) -> None:
         """Check that each answer has a step of the episode, and each action a name."""

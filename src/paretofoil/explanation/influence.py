@@ -30,7 +30,7 @@ from paretofoil.core.question import CHUNK, Question, QuestionBatch
 from paretofoil.explanation.amount_influence import influence_on_amounts
 from paretofoil.explanation.ask import action_names, ask
 from paretofoil.explanation.explain import steps_of
-from paretofoil.explanation.questions import Subject, make_decision, make_region, restrict
+from paretofoil.explanation.questions import Subject, action_words, make_decision, make_region, restrict
 from paretofoil.explanation.verify import clearance
 from paretofoil.proof.shares import Leaves, ShareEffort, prove_shares
 from paretofoil.search.boundary import Boundary
@@ -140,7 +140,7 @@ def influence(  # type: ignore[misc]  # the signatures above leave out the optio
         agent=agent.name if agent else "",
         step=decision.step,
         collected=decision.collected if decision.collected.any() else None,
-        actions=agent.actions if agent else actions,
+        actions=action_words(subject, actions)[0],
     )
 
 
@@ -177,6 +177,8 @@ def influence_episode(
         progress: Called with the number of steps that are done, and of all.
     """
     effort = InfluenceEffort(seconds, undecided, samples, seed)  # checked before anything is rolled out
+    if not isinstance(agent, Agent):
+        raise InvalidInput.expected("an agent with an environment (for a policy, use influence)", type(agent).__name__)
     if agent.actor is not None:
         expected = "an agent with discrete actions; use pf.influence at each step for continuous ones"
         raise InvalidInput.expected(expected, f"{agent.name} with {agent.actor.actions!r}")
@@ -252,6 +254,7 @@ class _Computation:
             **bounds.record(),
             seconds=now() - began,
             preferences=question.space.simplex,
+            constraints=question.space.constraint_texts,
         )
 
     def _foils(self) -> list[Question]:
@@ -286,7 +289,7 @@ class _Computation:
     def _rounded(self, nearest: Nearest) -> Nearest:
         """Return the nearest command, rounded to as few digits as still change the action."""
         space, decimals = self.question.space, 1 - np.floor(np.log10(self.question.space.scale)).astype(int)
-        if space.simplex:
+        if not space.is_box:
             return nearest
         numbers = nearest.command.tolist()
         rounded = [[round(*n) for n in zip(numbers, (decimals + k).tolist(), strict=True)] for k in range(6)]
@@ -301,9 +304,14 @@ class _Computation:
         policy, count = self.question.policy, len(self.valid)
         if count == 1:
             return _Bounds(np.ones(1), np.ones(1), inert=True, stop=Stop.PROVEN)
-        if self.question.space.simplex and is_white_box(policy) and not known:
+        points = self.question.points()
+        if points is not None:
+            actions = actions_at(self.batch, points, "enumerate")
+            shares = np.array([(actions == action).mean() for action in self.valid])
+            return _Bounds(shares, shares, inert=bool(shares.max() == 1.0), stop=Stop.PROVEN, boxes=len(points))
+        if not self.question.space.is_box and is_white_box(policy) and not known:
             return self._prove_inert()
-        if self.question.space.simplex or not isinstance(policy, WhiteBoxPolicy):
+        if not self.question.space.is_box or not isinstance(policy, WhiteBoxPolicy):
             return _Bounds(np.zeros(count), np.ones(count), proven=False)
         deadline = now() + self.effort.seconds
         proof = prove_shares(self.batch, ShareEffort(self.effort.undecided, deadline=deadline, inert=not known))
@@ -362,16 +370,22 @@ def _single_objective(batch: QuestionBatch, chosen: int, i: int, seconds: float)
     return SingleObjective(i, lower, upper, float(changed.mean()), down, up)
 
 
+def with_number(question: Question, i: int, values: np.ndarray) -> np.ndarray:
+    """Return the command with other values (N,) of one objective and all others unchanged: (N, d)."""
+    commands = np.repeat(question.command[None], len(values), axis=0)
+    commands[:, i] = values
+    return commands
+
+
 def with_value(question: Question, i: int, values: np.ndarray) -> np.ndarray:
     """Return the command with other values (N,) of one objective: (N, d). Of preferences, the other weights adapt."""
-    commands = np.repeat(question.command[None], len(values), axis=0)
+    commands = with_number(question, i, values)
     if question.space.simplex:
         others = np.delete(np.arange(question.space.dim), i)
         rest = question.command[others].sum()
         shares = question.command[others] / rest if rest > 0 else np.full(len(others), 1.0 / len(others))
         commands[:, others] = (1.0 - values[:, None]) * shares
-    commands[:, i] = values
-    return question.space.project(commands, question.low, question.high)
+    return question.project(commands)
 
 
 def _switch(batch: QuestionBatch, chosen: int, i: int, values: np.ndarray) -> Switch | None:
@@ -390,6 +404,10 @@ def _switch(batch: QuestionBatch, chosen: int, i: int, values: np.ndarray) -> Sw
             same = middle
         else:
             other, action = middle, int(tried)
+    if not question.space.is_box and not question.space.simplex:
+        other = with_value(question, i, np.array([other]))[0, i]  # the policy was queried there
+        if question.space.whole[i]:
+            return Switch(float(other), action)
     return _rounded_switch(batch, chosen, i, Switch(float(other), action), float(values[-1]))
 
 
@@ -400,6 +418,7 @@ def _rounded_switch(batch: QuestionBatch, chosen: int, i: int, switch: Switch, e
     first = -math.floor(math.log10(abs(away)))
     rounded = [(math.ceil if away > 0 else math.floor)(value * 10**k) / 10**k for k in range(first + 1, first + 12)]
     values = np.array([number for number in rounded if min(value, end) <= number <= max(value, end)])
+    values = values[question.space.allows(with_number(question, i, values))]
     actions = actions_at(batch, with_value(question, i, values), "alone")
     other = np.flatnonzero(actions != chosen)
     return Switch(float(values[other[0]]), int(actions[other[0]])) if len(other) else switch
@@ -408,7 +427,7 @@ def _rounded_switch(batch: QuestionBatch, chosen: int, i: int, switch: Switch, e
 def _proven_share(batch: QuestionBatch, chosen: int, i: int, seconds: float) -> tuple[float, float]:
     """Return proven bounds of the share of an objective's range in which another action is chosen."""
     question = batch.questions[0]
-    if question.space.simplex or not isinstance(question.policy, WhiteBoxPolicy):
+    if not question.space.is_box or not isinstance(question.policy, WhiteBoxPolicy):
         return 0.0, 1.0
     line = QuestionBatch([restrict(question, [k for k in range(question.space.dim) if k != i], {})])
     line.keep_clear(batch.clearance)
@@ -426,19 +445,26 @@ def actions_at(batch: QuestionBatch, commands: np.ndarray, phase: str) -> np.nda
 
 
 def random_commands(question: Question, count: int, generator: np.random.Generator) -> np.ndarray:
-    """Return uniform random commands of the search region: (N, d); fewer for narrow ranges of preferences."""
-    low, high = question.low, question.high
-    if not question.space.simplex:
+    """Return uniform random commands of the search region: (N, d); fewer for narrow ranges or constraints."""
+    low, high, space = question.low, question.high, question.space
+    if space.is_box:
         return low + generator.random((count, low.size)) * (high - low)
     free = 1.0 - low.sum()
     drawn = np.zeros((0, low.size))
     for _ in range(_DRAWS):
-        weights = low + free * generator.dirichlet(np.ones(low.size), size=count)
-        drawn = np.concatenate([drawn, weights[(weights <= high).all(axis=1)]])[:count]
-        if len(drawn) == count or free <= 0:
+        if space.simplex:
+            commands = low + free * generator.dirichlet(np.ones(low.size), size=count)
+            inside = (commands <= high).all(axis=1)
+        else:
+            each = np.where(space.whole, np.floor(high) - np.ceil(low) + 1.0, high - low)
+            commands = np.where(space.whole, np.ceil(low), low) + generator.random((count, low.size)) * each
+            commands = np.where(space.whole, np.floor(commands), commands)
+            inside = space.allows(commands)
+        drawn = np.concatenate([drawn, commands[inside]])[:count]
+        if len(drawn) == count or (space.simplex and free <= 0):
             break
     if not len(drawn):
-        raise InvalidInput.expected("ranges of preferences that are wide enough to be sampled", f"{low} to {high}")
+        raise InvalidInput.expected("a search region that is wide enough to be sampled", f"{low} to {high}")
     return drawn
 
 
@@ -467,8 +493,8 @@ def fan(question: Question) -> np.ndarray:
     directions = directions[lengths[:, 0] > 0] / lengths[lengths[:, 0] > 0]
     steps = np.arange(1, _FAN_STEPS + 1) / _FAN_STEPS
     probes = (steps[:, None, None] * directions * (high - low)).reshape(-1, command.size)
-    inside = np.unique(np.round(question.space.project(probes, low, high), _FAN_DECIMALS), axis=0)
-    return question.space.project(inside, low, high)  # rounding may have left it
+    inside = np.unique(np.round(question.project(probes), _FAN_DECIMALS), axis=0)
+    return question.project(inside)  # rounding may have left it
 
 
 def influence_scores(batch: QuestionBatch) -> Scores:

@@ -1,7 +1,7 @@
 """Proofs that no command makes an agent choose an action in many states, or counterexamples."""
 
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Any
 
 import numpy as np
@@ -11,10 +11,12 @@ from paretofoil.core.command import CommandSpace, Objective, as_vector
 from paretofoil.core.decision import Decision
 from paretofoil.core.display import show
 from paretofoil.core.errors import InvalidInput, as_seed, as_whole
+from paretofoil.core.feature import Features
 from paretofoil.core.options import as_seconds, now
-from paretofoil.core.policy import JointWhiteBoxPolicy, WhiteBoxValues, query
+from paretofoil.core.policy import JointWhiteBoxPolicy, Policy, WhiteBoxValues, query
 from paretofoil.core.question import Question, QuestionBatch
-from paretofoil.explanation.questions import find_action
+from paretofoil.explanation.ask import action_names
+from paretofoil.explanation.questions import features_of, find_action
 from paretofoil.explanation.verify import clearance
 from paretofoil.proof.branch_and_bound import Claim, Effort, branch_and_bound
 from paretofoil.proof.networks import (
@@ -60,6 +62,8 @@ class Never:
     seconds: float
     assumed: float = 0.0
     """The largest rounding error, in margins, that a proof assumes because it is measured; 0 if all are derived."""
+    constraints: tuple[str, ...] = ()
+    """What holds between the numbers of a command in the search region: "a <= b"."""
 
     def __repr__(self) -> str:
         return f"<Never {self.agent!r}: {self.sentence()}>"
@@ -85,7 +89,7 @@ class Never:
 
 
 def never(
-    agent: Agent,
+    subject: Agent | Policy,
     action: str | int,
     *,
     states: Sequence[Decision] | np.ndarray | None = None,
@@ -99,33 +103,37 @@ def never(
     """Prove that no command makes the agent choose the action in these states, or find counterexamples.
 
     Args:
-        agent: an agent with a white-box policy.
+        subject: an agent with a white-box policy, or a policy with free features of the state.
         action: name or number of the action.
-        states: decisions, or states (N, S); by default those of the greedy episodes of the agent's front.
+        states: decisions, or states (N, S); by default those of the greedy episodes of the agent's front. They must be
+            given for a policy.
         width: width of the box around each state that the proof covers, as a share of the range of the states' numbers.
-        commands: the lowest and the highest command; by default the agent's command space.
+        commands: the lowest and the highest command or features; by default the whole command space.
         seconds: time limit per state; the rest is reported as undecided.
         max_boxes: limit of boxes per state; the rest is reported as undecided.
         seed: seed of the random commands that are tried first.
         progress: called with the number of states that are done, and of all.
     """
+    agent = subject if isinstance(subject, Agent) else _FeatureAgent.of(subject)
     began, policy = now(), agent.discrete_policy
     number = find_action(action, agent.actions)
     seconds, seed = as_seconds(seconds), as_seed(seed)  # checked before anything is rolled out
     if as_whole(max_boxes, "max_boxes to be a whole number") < 1:
         raise InvalidInput.expected("max_boxes of at least 1", max_boxes)
-    if not isinstance(policy, WhiteBoxValues):
+    low, high = _search_region(agent, commands)
+    decisions = _decisions(agent, states)
+    prover = _Prover(agent, number, low, high, seed)
+    valid = [decision for decision in decisions if number in decision.valid_actions]
+    enumerated = valid and all(prover.question(decision).points() is not None for decision in valid)
+    if not isinstance(policy, WhiteBoxValues) and not enumerated:
         require_white_box(policy, " or fold_values(state); for a table of values, use `explain` at each state")
     if width > 0 and not isinstance(policy, JointWhiteBoxPolicy):
         got = f"a {type(policy).__name__}; with width=0, the proof covers the states but no box around them"
         raise InvalidInput.expected("a policy with unfold() for a width above 0", got)
     if not 0 <= width < np.inf:
         raise InvalidInput.expected("a finite width of at least 0", width)
-    low, high = _search_region(agent, commands)
-    decisions = _decisions(agent, states)
-    valid = [decision for decision in decisions if number in decision.valid_actions]
     ranges = np.ptp(np.stack([decision.state for decision in decisions]).astype(np.float64), axis=0)
-    prover = _Prover(agent, number, low, high, width * ranges / 2, seed)
+    prover.widen(width * ranges / 2)
     results = []
     for done, decision in enumerate(valid):
         progress(done, len(valid))
@@ -145,10 +153,50 @@ def never(
         counterexamples=tuple(example for _, example in results),
         seconds=now() - began,
         assumed=prover.assumed,
+        constraints=agent.space.constraint_texts,
     )
 
 
-def _search_region(agent: Agent, commands: tuple[Any, Any] | None) -> tuple[np.ndarray, np.ndarray]:
+@dataclass(frozen=True, eq=False)
+class _FeatureAgent:
+    """A policy with free features of the state, in the place of an agent."""
+
+    policy: Any
+    features: Features
+    actions: tuple[str, ...]
+    name: str = ""
+
+    @classmethod
+    def of(cls, policy: Any) -> "_FeatureAgent":
+        features = features_of(policy)
+        if features is None:
+            expected = "an agent, or a policy with free features of the state"
+            raise InvalidInput.expected(expected, type(policy).__name__)
+        if hasattr(policy, "amounts"):
+            raise InvalidInput.expected("a policy with discrete actions", repr(policy.actions))
+        space, state = features.space, np.zeros((1, features.size), dtype=np.float32)
+        count = query(policy, state, space.project(np.zeros((1, space.dim)), space.low, space.high)).shape[1]
+        return cls(policy, features, action_names(features.actions, count))
+
+    @property
+    def space(self) -> CommandSpace:
+        return self.features.space
+
+    @property
+    def discrete_policy(self) -> Policy:
+        return self.policy
+
+    @property
+    def front(self) -> np.ndarray:
+        return np.zeros((0, self.space.dim))
+
+    def decision_at(self, state: Any, command: np.ndarray) -> Decision:
+        state, own = np.ravel(state), self.features.num_commands
+        numbers = self.features.complete(state, command[:own] if own else None)
+        return Decision(state.astype(np.float32), numbers, tuple(range(len(self.actions))), 0, np.zeros(numbers.size))
+
+
+def _search_region(agent: Agent | _FeatureAgent, commands: tuple[Any, Any] | None) -> tuple[np.ndarray, np.ndarray]:
     if commands is None:
         return agent.space.low, agent.space.high
     low, high = (as_vector(side, "a corner of the search region", agent.space.dim) for side in commands)
@@ -157,9 +205,11 @@ def _search_region(agent: Agent, commands: tuple[Any, Any] | None) -> tuple[np.n
     return low, high
 
 
-def _decisions(agent: Agent, states: Sequence[Decision] | np.ndarray | None) -> list[Decision]:
+def _decisions(agent: Agent | _FeatureAgent, states: Sequence[Decision] | np.ndarray | None) -> list[Decision]:
     """Return one decision for each different state."""
     if states is None:
+        if not isinstance(agent, Agent):
+            raise InvalidInput.expected("states=..., for a policy without an environment", "none")
         decisions = [decision for episode in rollouts(agent, agent.front) for decision in episode]
     else:
         low, high = agent.space.low, agent.space.high
@@ -188,23 +238,30 @@ class _Setting:
 class _Prover:
     """Settles one state after the other: first with random commands, then with a proof."""
 
-    def __init__(
-        self, agent: Agent, action: int, low: np.ndarray, high: np.ndarray, around: np.ndarray, seed: int
-    ) -> None:
+    def __init__(self, agent: Agent | _FeatureAgent, action: int, low: np.ndarray, high: np.ndarray, seed: int) -> None:
         self.agent, self.action = agent, action
-        self.low, self.high, self.around = low, high, around  # of the commands, and half the width around a state
-        self.space = CommandSpace(low, high, shape=agent.space.shape)
-        generator = np.random.default_rng(seed)
+        self.low, self.high = low, high  # of the commands
+        self.space = replace(agent.space, low=low, high=high)
+        self.generator = generator = np.random.default_rng(seed)
         shares = generator.random((_SAMPLES, low.size))
         shares[: _SAMPLES // 4] = np.round(shares[: _SAMPLES // 4])  # corners
         self.tries = self.space.project(np.concatenate([agent.front, low + shares * (high - low)]), low, high)
-        self.places = generator.uniform(-1.0, 1.0, size=(len(self.tries), around.size)) * around
-        self.places[::2] = 0.0
         self.assumed = 0.0
+
+    def widen(self, around: np.ndarray) -> None:
+        """Set half the width (S,) of the box around each state."""
+        self.around = around
+        self.places = self.generator.uniform(-1.0, 1.0, size=(len(self.tries), around.size)) * around
+        self.places[::2] = 0.0
 
     def settle(self, decision: Decision, seconds: float, max_boxes: int) -> tuple[bool, Counterexample | None]:
         """Return whether it is proven, and a counterexample; at most one of the two."""
-        example = self._chosen(decision, decision.state + self.places, self.tries)
+        question = self.question(decision)
+        points = question.points()
+        if points is not None:
+            example = self._chosen(decision, np.repeat(decision.state[None], len(points), axis=0), points)
+            return example is None, example
+        example = self._chosen(decision, decision.state + self.places, question.project(self.tries))
         if example is not None:
             return False, example
         setting = (self._box_of_states if self.around.any() else self._single_state)(decision)
@@ -242,17 +299,18 @@ class _Prover:
         scores = self._scores(decision, *setting.unpack(points))
         margins = scores[:, own] - np.delete(scores, own, axis=1).max(axis=1, initial=-np.inf)
         off = np.abs(margins - setting.network.margins(points).min(axis=1, initial=np.inf))
-        return slack_for(float(off.max()), clearance(QuestionBatch([self._question(decision)])))
+        return slack_for(float(off.max()), clearance(QuestionBatch([self.question(decision)])))
 
-    def _question(self, decision: Decision) -> Question:
+    def question(self, decision: Decision) -> Question:
         """Return the question: which command makes the action win in this state, by any margin?"""
         middle = self.space.project((self.low + self.high)[None] / 2, self.low, self.high)[0]
+        middle = middle if isinstance(self.agent, Agent) else decision.command  # features have a value in the state
         valid, policy = decision.valid_actions, self.agent.discrete_policy
         return Question(policy, decision.state, middle, self.action, valid, self.space, kappa=0.0)
 
     def _single_state(self, decision: Decision) -> _Setting:
         """Return the claim that no command makes the action win in this state."""
-        question = self._question(decision)
+        question = self.question(decision)
         batch = QuestionBatch([question])
 
         def inside(points: np.ndarray) -> np.ndarray:
@@ -279,7 +337,7 @@ class _Prover:
         rounding = float32_rounding(least[:size], most[:size])  # states are float32 numbers
         low, high = least.copy(), most.copy()
         low[:size], high[:size] = low[:size] - rounding, high[:size] + rounding
-        network = joint_network(policy.unfold(), self.action, self._question(decision).rivals, low, high)
+        network = joint_network(policy.unfold(), self.action, self.question(decision).rivals, low, high)
 
         def inside(points: np.ndarray) -> np.ndarray:
             commands = self.space.project(points[:, size:], self.low, self.high)

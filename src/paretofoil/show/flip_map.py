@@ -9,7 +9,7 @@ import numpy as np
 
 from paretofoil.core.answer import Answer, Status
 from paretofoil.explanation.flip_map import FlipMap, format_amounts
-from paretofoil.show.numbers import proven, quantities, unchanged_steps
+from paretofoil.show.numbers import join, name_of, only_features, proven, quantities, unchanged_steps
 from paretofoil.show.palette import INK, check_figure, save_figure, step_figure
 
 if TYPE_CHECKING:
@@ -87,7 +87,7 @@ def summary(flips: FlipMap) -> str:
     assumed = max((answer.proof.assumed for answer in answers if answer.proof is not None), default=0.0)
     how = proven(assumed, max((answer.question.kappa for answer in answers), default=0.0))
     preferences = any(answer.question.preferences for answer in flips.answers)
-    lines += unchanged_steps(settled, how, unsure, preferences)
+    lines += unchanged_steps(settled, how, unsure, preferences, flips.objectives)
     return "\n".join(lines) or "Every step has only one valid action."
 
 
@@ -109,13 +109,15 @@ def figure_flip_map(flips: FlipMap, path: str | Path | None = None) -> "Figure":
     colours = LinearSegmentedColormap.from_list("change", ("#fff3c4", "#f6b44b", "#c4572b", "#5b1f45"))
     scale = ScalarMappable(Normalize(0, largest), colours)
     title = f"{flips.agent}, asked for {quantities(flips.objectives, flips.command)}"
+    label = "scaled distance of the command"
+    if only_features(flips.objectives):
+        title, label = f"changes of {join([name_of(o) for o in flips.objectives])}", "scaled change of the features"
     height = CELL * len(flips.actions) + 0.55
     figure, panels = step_figure(flips.num_steps, title, handles, cell=CELL, margin=2.8, height=height)
     for panel, steps in panels:
         _draw_band(panel, flips, steps, len(panels[0][1]), scale)
     if flips.amounts:
         panels[-1][0].set_xlabel("step, and the amounts that were chosen")
-    label = "scaled distance of the command"
     figure.colorbar(scale, ax=[panel for panel, _ in panels], label=label, fraction=0.04, aspect=22, pad=0.01)
     return save_figure(figure, path)
 

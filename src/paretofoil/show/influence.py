@@ -14,6 +14,7 @@ from paretofoil.show.numbers import (
     join,
     name_of,
     number_of,
+    only_features,
     proven,
     quantities,
     region,
@@ -56,7 +57,8 @@ def influence_sentence(influence: Influence) -> str:
     """Return whether the command matters, the share of each action, and which objectives change it alone."""
     action, commands = _action(influence, influence.chosen), _commands(influence)
     if len(influence.shares) == 1:
-        return f"The agent chooses {action} in this state under every command: no other action is valid."
+        every = "with any features" if _is_state(influence) else "under every command"
+        return f"The agent chooses {action} in this state {every}: no other action is valid."
     if influence.verdict == "inert":
         all_of_them = f"All {commands} make" if influence.preferences else f"Every {commands} makes"
         return (
@@ -66,6 +68,8 @@ def influence_sentence(influence: Influence) -> str:
         none = f"None of {influence.samples:,} sampled {_plural(commands)} changes this, but it is not proven"
         return f"The agent chooses {action} in this state. {none} that none does.{_region(influence)}"
     subject = "preferences matter" if influence.preferences else "command matters"
+    if any(o.feature for o in influence.objectives):
+        subject = f"{join([name_of(o) for o in influence.objectives]).removeprefix('the ')} matter{_s(influence)}"
     return f"The {subject} in this state: {_shares(influence)}.{_region(influence)} {_alone(influence)}".rstrip()
 
 
@@ -76,11 +80,14 @@ def amount_sentence(influence: AmountInfluence) -> str:
         unit = f" {each.unit}" if each.unit else ""
         width = short(each.least), short(each.most)
         amounts = f"{width[0]} to {width[1]}" if width[0] != width[1] else width[0]
-        now = f", {short(each.chosen)} under this command" if width[0] != width[1] else ""
+        numbers = "features" if _is_state(influence) else "command"
+        here = "with these features" if _is_state(influence) else "under this command"
+        now = f", {short(each.chosen)} {here}" if width[0] != width[1] else ""
         limits = f"{rounded_down(each.lowest)}{unit} or more than {_ceiling(each.highest)}{unit}"
-        none = f"no command leads to less than {limits} ({proven(influence.assumed)})" if influence.proven else ""
-        text = f"Depending on the command, the agent chooses {amounts}{unit} of {each.name} in this state{now}"
-        parts.append(f"{text}; {none}." if none else f"{text}, of {influence.samples:,} sampled commands.")
+        which = "value of them" if _is_state(influence) else "command"
+        none = f"no {which} leads to less than {limits} ({proven(influence.assumed)})" if influence.proven else ""
+        text = f"Depending on the {numbers}, the agent chooses {amounts}{unit} of {each.name} in this state{now}"
+        parts.append(f"{text}; {none}." if none else f"{text}, of {influence.samples:,} samples.")
     return " ".join(parts)
 
 
@@ -141,7 +148,7 @@ def tenths(low: float, high: float) -> tuple[str, str]:
 def _commands(influence: Influence) -> str:
     """Return the words for the set of commands that shares refer to."""
     if not influence.preferences:
-        return "command in the search region"
+        return "state in the search region" if _is_state(influence) else "command in the search region"
     whole = not influence.low.any() and bool((influence.high == 1).all())
     return "preferences" if whole else "preferences in the search region"
 
@@ -151,7 +158,17 @@ def _action(influence: Influence, action: int) -> str:
 
 
 def _plural(commands: str) -> str:
-    return commands.replace("command ", "commands ")
+    return commands.replace("command ", "commands ").replace("state ", "states ")
+
+
+def _is_state(influence: Influence | AmountInfluence) -> bool:
+    """Return whether features of the state change, and no command."""
+    return only_features(influence.objectives)
+
+
+def _s(influence: Influence) -> str:
+    """Return the ending of a verb whose subject is all that may change."""
+    return "s" if len(influence.objectives) == 1 else ""
 
 
 def _region(influence: Influence) -> str:
@@ -159,7 +176,7 @@ def _region(influence: Influence) -> str:
     if influence.preferences:
         return ""
     sides = influence.objectives, influence.low, influence.high, influence.command
-    searched = region(*sides, _from_here(influence))
+    searched = region(*sides, _from_here(influence), influence.constraints)
     return f" The search region is {searched}." if searched else ""
 
 
@@ -189,8 +206,9 @@ def _alone(influence: Influence) -> str:
     if not influence.alone:
         return _together(influence)
     settled = all(line.upper == 0 for line in influence.alone)
-    never = f"No objective alone changes the action ({proven(influence.assumed)})"
-    none = never if settled else "No objective was found that changes the action alone"
+    one = "feature" if _is_state(influence) else "objective"
+    never = f"No {one} alone changes the action ({proven(influence.assumed)})"
+    none = never if settled else f"No {one} was found that changes the action alone"
     return f"{none}. {_together(influence)}".rstrip()
 
 

@@ -1,7 +1,7 @@
 """What was proven about an action in many states, in words."""
 
 from paretofoil.explanation.never import Never
-from paretofoil.show.numbers import proven, region, short
+from paretofoil.show.numbers import free_numbers, proven, region, short
 
 
 def never_sentence(claim: Never) -> str:
@@ -12,12 +12,13 @@ def never_sentence(claim: Never) -> str:
     name, names = ("box of states", "boxes of states") if claim.width else ("state", "states")
     width = f", each {short(100 * claim.width)} % of the range wide," if claim.width else ""
     states = f"the only {name}{width}" if count == 1 else f"the {count:,} {names}{width}"
-    commands, does, makes = ("preferences", "do", "make") if claim.preferences else ("command", "does", "makes")
+    commands = free_numbers(claim.objectives, preferences=claim.preferences)
+    several = claim.preferences or commands.startswith("values of")
+    does, makes = ("do", "make") if several else ("does", "makes")
     if not claim.preferences or claim.low.any() or (claim.high < 1).any():
         inside = f"{commands} in the search region"
-        searched = (
-            "" if claim.preferences else f" The search region is {region(claim.objectives, claim.low, claim.high)}."
-        )
+        sides = claim.objectives, claim.low, claim.high
+        searched = "" if claim.preferences else f" The search region is {region(*sides, rules=claim.constraints)}."
     else:
         inside, searched = commands, ""
     choose = f"{makes} the agent choose {action}"

@@ -39,7 +39,8 @@ def answer_html(answer: Answer) -> str:
 
 def flip_map_html(flips: FlipMap) -> str:
     """Return the figure of the flip map, and its summary in words."""
-    title = f"{flips.agent}: {number_of(len(flips.taken), 'step')}, {number_of(len(flips.answers), 'foil')}"
+    agent = f"{flips.agent}: " if flips.agent else ""
+    title = f"{agent}{number_of(len(flips.taken), 'step')}, {number_of(len(flips.answers), 'foil')}"
     words = f'<div style="white-space:pre-wrap">{escape(summary(flips))}</div>'
     return card(heading(title) + embedded(figure_flip_map, flips) + words, BLUE)
 

@@ -119,10 +119,11 @@ def region(
     high: np.ndarray,
     command: np.ndarray | None = None,
     here: str = "",
+    rules: Sequence[str] = (),
 ) -> str:
     """Return a search region: "7 to 9 treasure in 1 to 3 steps"; empty if it has no width.
 
-    The region contains the command as `quantity` rounds it. `here` is added after the ranges.
+    The region contains the command as `quantity` rounds it. `here` is added after the ranges, then the constraints.
     """
     spans, (low, high) = [], (tidy(low, high), tidy(high, low))
     for i, objective in enumerate(objectives):
@@ -131,7 +132,8 @@ def region(
         spans.append((objective, span(objective, *ends, number, DIGITS)))
     wide = [(objective, text) for objective, text in spans if text is not None]
     rest = ", with the rest unchanged" if len(wide) < len(spans) else ""
-    return f"{listing(wide)}{here}{rest}" if wide else ""
+    constraints = f", where {join(rules)}" if rules else ""
+    return f"{listing(wide)}{here}{rest}{constraints}" if wide else ""
 
 
 def inward(low: float, high: float, quoted: float | None = None, digits: int = 2) -> tuple[str, str]:
@@ -222,14 +224,17 @@ def join(words: Sequence[str]) -> str:
     return " and ".join(filter(None, (", ".join(words[:-1]), *words[-1:])))
 
 
-def unchanged_steps(settled: Sequence[int], how: str, unsure: Sequence[int], preferences: bool) -> list[str]:
+def unchanged_steps(
+    settled: Sequence[int], how: str, unsure: Sequence[int], preferences: bool, objectives: Sequence[Objective] = ()
+) -> list[str]:
     """Return the steps at which no command changes the action: those with a proof, and those without."""
-    lines = []
+    lines, numbers = [], free_numbers(objectives, preferences=preferences)
+    several = preferences or numbers.startswith("values of")
     if settled:
-        which = "preferences change" if preferences else "command in the search region changes"
+        which = "preferences change" if preferences else f"{numbers} in the search region change{'s' * (not several)}"
         lines.append(f"No {which} the action ({how}) at t = {', '.join(map(str, settled))}.")
     if unsure:
-        which = "preferences were found that change" if preferences else "command was found that changes"
+        which = f"{numbers} {'were found that change' if several else 'was found that changes'}"
         lines.append(f"No {which} the action at t = {', '.join(map(str, unsure))} (not proven).")
     return lines
 
@@ -246,7 +251,7 @@ def change_of_features(objectives: Sequence[Objective], before: np.ndarray, afte
 
 def only_features(objectives: Sequence[Objective]) -> bool:
     """Return whether all numbers that may change are features of the state."""
-    return all(o.feature for o in objectives)
+    return bool(objectives) and all(o.feature for o in objectives)
 
 
 def free_numbers(objectives: Sequence[Objective], *, preferences: bool = False) -> str:

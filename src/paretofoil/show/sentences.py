@@ -145,7 +145,7 @@ class _Words:
         self.later = self.question.later
         self.numbers = free_numbers(self.objectives, preferences=self.preferences)
         self.several = self.preferences or (self.only_features and len(self.features) > 1)
-        self.here = " from here on" if self.later and not self.preferences else ""
+        self.here = " from here on" if self.later and not (self.preferences or self.only_features) else ""
         self.foil = action_name(self.question.foil_name)
         self.chosen = action_name(self.question.actions[self.question.chosen])
         self.share = f" with a probability of at least {self._least()} %" if self.question.probability else ""
@@ -363,6 +363,8 @@ class _Words:
         if bound <= 0:
             text = short(quoted.distance)
             return f"Its scaled distance{norm}, {text}, is within the tolerance of the proof ({self.proven})."
+        if bound >= quoted.distance:
+            return f"No smaller change{alone} works{norm}{where} ({self.proven})."
         none = f"o change{alone} that is more than {smaller} % smaller{norm} works{where} ({self.proven})."
         rounded = closest is not None and np.any(quoted.command != closest.command)
         return f"The numbers are rounded; n{none}" if rounded else f"N{none}"
@@ -505,7 +507,7 @@ class _Words:
     def _no_counterfactual(self) -> list[str]:
         """Return the sentences for an answer without a counterfactual: what is proven, and what to do next."""
         if self.answer.status is Status.PROVEN_INFEASIBLE:
-            searched = region(self.objectives, self.low, self.high, self.original, self.here)
+            searched = region(self.objectives, self.low, self.high, self.original, self.here, self.question.constraints)
             where = f"The search region is {searched}." if searched and not self.preferences else ""
             other = "other weights" if self.preferences else "a larger search region"
             hint = f"Try another foil, another step or {other}."
