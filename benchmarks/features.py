@@ -4,8 +4,8 @@
 
 The agents are models of Stable-Baselines3 with its usual networks: PPO in CartPole and LunarLander (needs the package
 box2d), DQN in Taxi. In states of their episodes, questions ask for every other action, with 1 to 4 free features that
-are drawn at random. The table has the share that is settled in 10 seconds, CPU times, and contradictions: sampled states
-that refute a proof. For Taxi, every answer is compared with the values of all 500 states.
+are drawn at random. The table has the share that is settled in 10 seconds, CPU times, and contradictions: sampled
+states that refute a proof. For Taxi, every answer is compared with the values of all 500 states.
 """
 
 import argparse
@@ -28,12 +28,13 @@ def train(name: str) -> tuple[Any, str]:
     """Return a model and the id of its environment."""
     from stable_baselines3 import DQN, PPO
 
+    settings: dict[str, Any]
     common: dict[str, Any] = {"seed": 0, "device": "cpu"}
     if name == "cartpole":
         return PPO("MlpPolicy", "CartPole-v1", n_steps=256, **common).learn(40_000), "CartPole-v1"
     if name == "lunarlander":
         settings = {"n_steps": 1024, "n_epochs": 4, "gae_lambda": 0.98, "gamma": 0.999, "ent_coef": 0.01}
-        return PPO("MlpPolicy", "LunarLander-v3", **settings, **common).learn(300_000), "LunarLander-v3"
+        return PPO("MlpPolicy", "LunarLander-v3", **settings, **common).learn(200_000), "LunarLander-v3"
     settings = {"learning_rate": 1e-3, "gamma": 0.95, "batch_size": 128, "learning_starts": 1000, "train_freq": 4}
     settings |= {"exploration_fraction": 0.5, "target_update_interval": 1000, "buffer_size": 100_000}
     return DQN("MlpPolicy", "Taxi-v4", **settings, **common).learn(200_000), "Taxi-v4"

@@ -106,7 +106,8 @@ def explain(policy: Any, state: Any, command: Any, space: Any = None) -> None:
     if hasattr(policy, "amounts"):
         foil = pf.more(policy.actions.names[0], 1e-3)
     else:
-        foil = int(np.argsort(policy.log_probs(np.asarray(state)[None], np.asarray(command)[None])[0])[-2])
+        numbers = policy.features.complete(np.asarray(state), None) if command is None else np.asarray(command)
+        foil = int(np.argsort(policy.log_probs(np.asarray(state, np.float32)[None], numbers[None])[0])[-2])
     answer = pf.explain(policy, state=state, command=command, foil=foil, space=space)
     print(f"explained: {answer.status.value}")
 
@@ -152,6 +153,42 @@ def sb3(
     observation, _ = env.reset(seed=0)
     white_box = pf.from_sb3(model, observation)
     explain(white_box, *white_box.module.split(observation))  # type: ignore[operator]
+
+
+def features(kind: str, actions: Any, package: str = "stable_baselines3", **arguments: Any) -> None:
+    """Explain an untrained model without a command by features of its observation."""
+    from importlib import import_module
+
+    import gymnasium as gym
+    import numpy as np
+
+    import paretofoil as pf
+
+    class Still(gym.Env):
+        """An environment that only has spaces."""
+
+        observation_space = gym.spaces.Box(-1.0, 1.0, (3,), np.float32)
+        action_space = actions(gym.spaces)
+
+        def reset(self, *, seed: int | None = None, options: Any = None) -> Any:
+            return np.zeros(3, np.float32), {}
+
+        def step(self, action: Any) -> Any:
+            return np.zeros(3, np.float32), 0.0, True, False, {}
+
+    model = getattr(import_module(package), kind)("MlpPolicy", Still(), device="cpu", seed=0)
+    policy = pf.from_sb3(model, free=[0, 1], **arguments)
+    explain(policy, [0.1, 0.2, 0.3], None)
+
+
+def taxi() -> None:
+    """Explain an untrained model of Taxi by whole features."""
+    from stable_baselines3 import DQN
+
+    import paretofoil as pf
+
+    model = DQN("MlpPolicy", "Taxi-v4", device="cpu", seed=0)
+    explain(pf.from_sb3(model, free=["taxi row", "taxi column"]), [123.0], None)
 
 
 SEA, CAR = "deep-sea-treasure-concave-v0", "mo-mountaincarcontinuous-v0"
@@ -260,6 +297,7 @@ def file_of(name: str, **arguments: Any) -> None:
 
 
 CONTRIB = "sb3_contrib"
+FEATURES = "`pf.from_sb3(..., free=[...])`"
 MORL, SB3, SB3_CONTRIB = "MORL-Baselines", "Stable-Baselines3", "sb3-contrib"
 AGENTS: dict[str, tuple[str, str, Callable[[], None]]] = {
     **{k: (SB3, "`pf.from_sb3`", partial(sb3, k)) for k in ("PPO", "A2C", "DQN")},
@@ -271,6 +309,28 @@ AGENTS: dict[str, tuple[str, str, Callable[[], None]]] = {
     **{
         f"{k}, continuous": (SB3_CONTRIB, "`pf.from_sb3`", partial(sb3, k, CONTRIB, continuous=True))
         for k in ("TRPO", "TQC")
+    },
+    **{
+        f"{k}, no command": (SB3, FEATURES, partial(features, k, lambda spaces: spaces.Discrete(3)))
+        for k in ("PPO", "A2C", "DQN")
+    },
+    "DQN, one-hot observation": (SB3, FEATURES, taxi),
+    **{
+        f"{k}, no command, continuous": (
+            SB3,
+            FEATURES,
+            partial(features, k, lambda spaces: spaces.Box(-1.0, 1.0, (1,))),
+        )
+        for k in ("PPO", "SAC", "TD3")
+    },
+    "PPO, MultiDiscrete": (
+        SB3,
+        "`pf.from_sb3(..., dimension=0)`",
+        lambda: features("PPO", lambda spaces: spaces.MultiDiscrete([3, 2]), dimension=0),
+    ),
+    **{
+        f"{k}, no command": (SB3_CONTRIB, FEATURES, partial(features, k, lambda spaces: spaces.Discrete(3), CONTRIB))
+        for k in ("MaskablePPO", "TRPO", "QRDQN")
     },
     "RecurrentPPO": (SB3_CONTRIB, "`pf.from_sb3`", lambda: sb3("RecurrentPPO", CONTRIB, policy="MultiInputLstmPolicy")),
     "PCN": (MORL, "`paretofoil import`", pcn),
@@ -324,8 +384,8 @@ An untrained agent of each kind was made and one of its decisions explained. {co
 |---|---|---|---|---|
 {rows}
 
-Policies without a command (PGMORL, MORL/D, EUPG, and models of Stable-Baselines3 without a Dict observation) have
-nothing that a counterfactual command could change.
+Policies without a command (PGMORL, MORL/D, EUPG, and models of Stable-Baselines3 without a Dict observation) are
+explained by [features of the state](features.md).
 """
 
 

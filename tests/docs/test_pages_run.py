@@ -37,7 +37,10 @@ FILES: dict[str, Callable[[Path], None]] = {
 """Functions that write the files that a page needs."""
 FIRST_LINE = {"docs/explain-your-own-agent.md": "from reader import *"}
 """Imports of what only the reader of a page has, such as an agent of MORL-Baselines."""
-PACKAGES = {"docs/explain-your-own-agent.md": ("onnx", "onnxruntime", "stable_baselines3")}
+PACKAGES = {
+    "docs/explain-your-own-agent.md": ("onnx", "onnxruntime", "stable_baselines3"),
+    "docs/features.md": ("stable_baselines3",),
+}
 """Optional packages that a page needs."""
 
 

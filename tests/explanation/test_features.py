@@ -128,6 +128,23 @@ def test_a_black_box_with_few_whole_features_is_proven_by_enumeration() -> None:
     assert none.status is pf.Status.PROVEN_INFEASIBLE
 
 
+def test_rounding_to_short_numbers_keeps_whole_numbers_and_constraints() -> None:
+    """The foil needs more passengers than speed, and the sum may not fall: one more passenger, and a little slower."""
+    module = nn.Linear(4, 2)
+    with torch.no_grad():
+        module.weight.copy_(torch.tensor([[1.0, 0, 0, 0], [0, 0, 1, 0]]))
+        module.bias.zero_()
+    free = [pf.Feature("speed", 0, -3, 3, "m/s"), pf.Feature("passengers", 2, 0, 4, whole=True)]
+    state = np.array([2.0, 0.5, 1.0, 0.0], dtype=np.float32)
+    policy = pf.from_torch(module, state, free=free, constraints=["speed + passengers >= 3"])
+    answer = pf.explain(policy, state=state, foil=1)
+    assert answer.command is not None
+    assert answer.command.tolist() == [1.9, 2.0]
+    one = pf.explain(pf.from_torch(module, state, free=free), state=state, foil=1)
+    assert one.command is not None
+    assert one.command.tolist() == [0.9, 1.0], "passengers hardly matter, so that they keep their number"
+
+
 def test_digits_of_one_number_are_read_and_written_for_every_state_of_taxi() -> None:
     known = find_observations("Taxi-v4")
     assert known is not None

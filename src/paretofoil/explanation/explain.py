@@ -17,7 +17,7 @@ from paretofoil.core.decision import Decision, Episode
 from paretofoil.core.errors import InvalidInput, as_whole
 from paretofoil.core.json import brief
 from paretofoil.core.options import DEFAULTS, NO_LIMITS, Limits, Options, suggest_arguments
-from paretofoil.core.policy import Policy, as_policy, greedy_action, is_white_box, query
+from paretofoil.core.policy import Policy, greedy_action, is_white_box, query
 from paretofoil.core.question import Question, QuestionBatch
 from paretofoil.core.search import Search
 from paretofoil.core.threads import one_thread

@@ -66,7 +66,8 @@ class FlipMap(EpisodeReport):
 
     def __repr__(self) -> str:
         found = sum(a.found for a in self.answers)
-        return f"<FlipMap of {self.agent}: {self.num_steps} steps, {len(self.answers)} foils, {found} reachable>"
+        agent = f" of {self.agent}" if self.agent else ""
+        return f"<FlipMap{agent}: {self.num_steps} steps, {len(self.answers)} foils, {found} reachable>"
 
     def to_frame(self) -> Any:
         """Return a pandas DataFrame with one row for each step and foil; pandas must be installed."""

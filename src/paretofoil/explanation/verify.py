@@ -34,6 +34,8 @@ MAX_ROUNDED = 8
 """Commands that are queried at each resolution: every way to round three objectives."""
 BOTH_WAYS = 10
 """Objectives that are rounded down and up; there are 2 ** 10 ways."""
+SMALL = 0.05
+"""A feature that changes by less than this share of the largest change keeps its number, if the foil still wins."""
 STRETCH = 1.1
 """Largest ratio between the distances of the quoted and the closest command."""
 CANDIDATES = 128
@@ -66,7 +68,13 @@ def check(batch: QuestionBatch, row: int, finding: Finding, unanswered: Answer) 
     if confirmed is None:
         return replace(unanswered, search=replace(search, stop=Stop.NOT_CONFIRMED))
     closest = counterfactual(batch, row, *confirmed)
-    command = round_command(batch.questions[row], closest.command, partial(first_that_flips, batch, row))
+    question, first_valid = batch.questions[row], partial(first_that_flips, batch, row)
+    for steady in _without_small_changes(question, closest.command):
+        command = round_command(question, steady, first_valid)
+        if flips(batch, row, command):
+            break
+    else:
+        command = round_command(question, closest.command, first_valid)
     scores = batch.scores_at(np.array([row]), command[None], "verify")[0]
     proven = proof is not None and proof.status == "optimal" and closest.distance <= proof.upper + NEGLIGIBLE
     return replace(
@@ -149,6 +157,18 @@ def round_command(
     return command
 
 
+def _without_small_changes(question: Question, command: np.ndarray) -> list[np.ndarray]:
+    """Return the command (d,) without small changes of features: without all of them first, then without fewer."""
+    sizes = np.abs(command - question.command) / question.space.scale
+    features = np.array([o.feature for o in question.space.objectives])  # type: ignore[union-attr]
+    small = [i for i in np.argsort(sizes, kind="stable") if features[i] and 0 < sizes[i] <= SMALL * sizes.max()]
+    fewer = [
+        np.where(np.isin(np.arange(len(command)), small[:n]), question.command, command)
+        for n in range(len(small), 0, -1)
+    ]
+    return [steady for steady in fewer if question.space.allows(steady[None])[0]]
+
+
 def first_that_flips(batch: QuestionBatch, row: int, commands: np.ndarray) -> np.ndarray | None:
     """Return the first of the commands (N, d) under which the foil wins by kappa."""
     margins = batch.margins_at(np.full(len(commands), row), commands, "round")
@@ -167,7 +187,7 @@ def _rounded_commands(question: Question, command: np.ndarray, digits: int) -> n
     # A number that was rounded back to the original one has not changed, whatever its last bit is.
     back = np.abs(rounded - question.command) <= UNCHANGED * space.scale
     rounded = np.where(back, question.command, rounded)
-    inside = ((rounded >= question.low) & (rounded <= question.high)).all(axis=1)
+    inside = ((rounded >= question.low) & (rounded <= question.high)).all(axis=1) & space.allows(rounded)
     if space.simplex:
         inside &= np.abs(rounded.sum(axis=1) - 1.0) < NOISE
     # Rounding must not reverse a change, and must not enlarge it much.

@@ -61,9 +61,8 @@ def influence_sentence(influence: Influence) -> str:
         return f"The agent chooses {action} in this state {every}: no other action is valid."
     if influence.verdict == "inert":
         all_of_them = f"All {commands} make" if influence.preferences else f"Every {commands} makes"
-        return (
-            f"{all_of_them} the agent choose {action} in this state ({proven(influence.assumed)}).{_region(influence)}"
-        )
+        here = "" if _is_state(influence) else " in this state"
+        return f"{all_of_them} the agent choose {action}{here} ({proven(influence.assumed)}).{_region(influence)}"
     if influence.verdict == "open":
         none = f"None of {influence.samples:,} sampled {_plural(commands)} changes this, but it is not proven"
         return f"The agent chooses {action} in this state. {none} that none does.{_region(influence)}"

@@ -212,6 +212,9 @@ def draw_landscape(
     if proven_range is not None:
         notes.append(_draw_proven_range(axes, land, proven_range))
     axes.set(xlim=(x[0], x[-1]), ylim=(y[0], y[-1]))
+    for objective, axis in ((land.objectives[land.p], axes.xaxis), (land.objectives[land.q], axes.yaxis)):
+        if objective.whole:
+            axis.get_major_locator().set_params(integer=True)  # type: ignore[call-arg]
     axes.set(xlabel=axis_label(land.objectives[land.p]), ylabel=axis_label(land.objectives[land.q]))
     draw_commands(axes, land, answers, np.array([[x[0], y[0]], [x[-1], y[-1]]]))
     rules = join(answers[0].question.constraints) if answers else ""
