@@ -1,6 +1,7 @@
 """Agents with continuous actions in their environment: decisions, rollouts, flip maps, influence, outcomes, studies."""
 
 from pathlib import Path
+from typing import Any
 
 import numpy as np
 import pytest
@@ -112,10 +113,10 @@ def test_foils_are_those_that_the_water_allows(agent: Agent) -> None:
 
 def test_influence_is_the_range_of_amounts(agent: Agent) -> None:
     decision = pf.rollout(agent, COMMAND)[0]
-    found = pf.influence(agent, decision, seconds=2.0)
+    found: Any = pf.influence(agent, decision, seconds=2.0)
     commands = np.random.default_rng(0).uniform(agent.space.low, agent.space.high, size=(20_000, 2))
     then = amounts(agent, decision.state, commands)
-    [release] = found.ranges  # type: ignore[union-attr]
+    [release] = found.ranges
     assert found.proven
     assert release.lowest <= then.min() <= then.max() <= release.highest
     assert release.most - release.least >= np.ptp(then) - 0.1
