@@ -87,6 +87,8 @@ agents: $(VENV)/tested ## train the shipped agents again (minutes)
 	$(call TRAIN,minecart,minecart,--seed 3)
 	$(call TRAIN,minecart,minecart-early,--steps 2000000 --set polish_rounds=3)
 	$(call TRAIN,water-reservoir,water-reservoir)
+	$(call TRAIN,walkroom-2,walkroom-2)
+	$(call TRAIN,walkroom-3,walkroom-3)
 
 RESULTS := paper/results
 

@@ -15,6 +15,7 @@ import os
 import tempfile
 import time
 from collections.abc import Callable
+from dataclasses import dataclass
 from typing import Any
 
 import gymnasium as gym
@@ -26,6 +27,7 @@ from torch import Tensor, nn
 import paretofoil as pf
 from paretofoil.core.amounts import AmountFoil, directions_of
 from paretofoil.core.threads import one_thread
+from paretofoil.pcn.policy import PCNActor
 
 os.environ.setdefault("WANDB_MODE", "disabled")
 Trained = tuple[Any, list[np.ndarray], list[np.ndarray]]
@@ -70,6 +72,25 @@ def train_sb3(kind: str, count: int) -> Trained:
     actor: Any = pf.from_sb3(model, observations[0], goals, actions=names)
     states, commands = zip(*(actor.module.split(one) for one in observations), strict=True)
     return actor, list(states), list(commands)
+
+
+@dataclass(frozen=True, eq=False)
+class PlacedActor(PCNActor):
+    """The actor of a shipped agent, with its command space."""
+
+    space: Any = None
+    is_white_box = True
+
+
+def load_shipped(count: int) -> Trained:
+    """Return the shipped agent of the water reservoir, and decisions of its episodes."""
+    agent = pf.load_agent("water-reservoir")
+    assert isinstance(agent.policy, PCNActor)
+    decisions = [decision for command in agent.front[::5] for decision in pf.rollout(agent, command)]
+    picked = [decisions[i] for i in np.random.default_rng(0).integers(len(decisions), size=count)]
+    actor = PlacedActor(agent.policy.network, agent.policy.actions, agent.space)
+    commands = [np.clip(decision.command, agent.space.low, agent.space.high) for decision in picked]
+    return actor, [decision.state for decision in picked], commands
 
 
 def reservoir(objectives: int) -> Any:
@@ -182,6 +203,7 @@ AGENTS: dict[str, Callable[[int], Trained]] = {
     "MORL-Baselines CAPQL, 3 objectives": lambda count: train_capql(3, count),
     "MORL-Baselines PCN with a horizon": train_pcn,
     "torch, supervised, 3 objectives": train_torch,
+    "Paretofoil PCN, shipped": load_shipped,
 }
 
 

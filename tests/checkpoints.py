@@ -53,6 +53,13 @@ def morl_network(states: int, commands: int, actions: int) -> Network:
     return network
 
 
+def continuous_network(states: int, commands: int, actions: int) -> Network:
+    """Return a network as in MORL-Baselines for continuous actions: the outputs are the amounts."""
+    network = morl_network(states, commands, actions)
+    network.fc = network.fc[:-1]
+    return network
+
+
 def save_as(network: nn.Module, module: str, name: str) -> bytes:
     """Return what `torch.save` writes for a network whose class has this name."""
     kind = type(name, (type(network),), {"__module__": module})

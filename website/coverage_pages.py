@@ -1,7 +1,8 @@
 """Try every environment of MO-Gymnasium and every kind of agent of other libraries, and write two pages about it.
 
 Each trial is a process of its own with a time limit. Install what should be tried before (extras of MO-Gymnasium,
-sb3-contrib, morl-baselines), then run `python website/coverage.py`. An argument limits the trials to one by its name.
+sb3-contrib, morl-baselines), then run `python website/coverage_pages.py`. With arguments, only the environments and
+agents with these names are tried; the other rows of the pages stay as they are.
 """
 
 import json
@@ -372,8 +373,8 @@ agent, load it in another process, and explain a decision. {counts}. `python web
 |---|---|---|
 {rows}
 
-Environments with continuous actions cannot be trained here. Train their agents elsewhere and
-[explain their actors](explain-your-own-agent.md#continuous-actions).
+[Continuous actions](continuous-actions.md) says what can be asked about agents with continuous actions. An environment
+that cannot be copied has answers without consequences.
 """
 AGENTS_PAGE = """# Kinds of agents that can be explained
 
@@ -398,6 +399,13 @@ def counts(trials: list[Trial]) -> str:
 def cell(text: str) -> str:
     """Return a text for a table, with files without their folders."""
     return re.sub(r"/tmp/\S*/", "", text).replace("|", "\\|").replace("<", "&lt;")
+
+
+def read_page(name: str) -> dict[str, Trial]:
+    """Return the trials on a page by their names."""
+    rows = [line[2:-1].split(" | ") for line in (DOCS / name).read_text().splitlines() if line.startswith("| ")]
+    trials = [Trial(row[0], row[-2], row[-1].strip().replace(r"\|", "|")) for row in rows[1:]]
+    return {trial.name: trial for trial in trials}
 
 
 def write_pages(environment_trials: list[Trial], agent_trials: list[Trial]) -> None:
@@ -425,8 +433,13 @@ def main() -> None:
             print(f"error: {error}", file=sys.stderr)
             sys.exit(2)
         return
-    environment_trials = [try_environment(name) for name in environments()]
-    agent_trials = [try_agent(name) for name in AGENTS]
+    wanted = sys.argv[1:]
+    pages = "coverage-environments.md", "coverage-agents.md"
+    tried = [(environments(), try_environment), (list(AGENTS), try_agent)]
+    environment_trials, agent_trials = (
+        [known[name] if wanted and name not in wanted and name in known else attempt(name) for name in names]
+        for (names, attempt), known in zip(tried, map(read_page, pages), strict=True)
+    )
     write_pages(environment_trials, agent_trials)
     failed = [trial for trial in (*environment_trials, *agent_trials) if trial.outcome == "failed"]
     for trial in failed:

@@ -13,14 +13,17 @@ import numpy as np
 import pytest
 import torch
 from checkpoints import (
+    MORL,
     VALID,
     Network,
     ask_network,
     authors_file,
     authors_network,
+    continuous_network,
     morl_file,
     morl_network,
     rewritten,
+    save_as,
     with_pickle,
 )
 from torch import nn
@@ -377,3 +380,21 @@ def test_a_file_of_another_kind_is_named_with_what_to_do(put: Any, make: Callabl
         InvalidInput, match=rf"model.pt: expected a PCN of MORL-Baselines or of the authors, got .*{advice}"
     ):
         pf.import_agent(put(make()), SEA)
+
+
+def test_a_pcn_with_continuous_actions_is_imported_with_its_amounts(put: Callable[..., Path]) -> None:
+    network = continuous_network(1, 3, 1)
+    saved = save_as(network, MORL, "ContinuousActionsDefaultModel")
+    front = put("-36,-78,12\n-10,-90,12\n", "front.txt")
+    agent = pf.import_agent(put(saved, "water.pt"), "water-reservoir", front=front)
+    assert agent.actor is not None
+    commands = np.random.default_rng(0).uniform(agent.space.low, agent.space.high, size=(200, 3)).astype(np.float32)
+    states = np.linspace(0.0, 140.0, 200, dtype=np.float32)[:, None]
+    with torch.no_grad():
+        expected = network(torch.from_numpy(states), torch.from_numpy(commands)).numpy()
+    assert np.allclose(agent.actor.amounts(states, commands), expected, atol=1e-4)
+    assert pf.rollout(agent, [-36, -78, 12])[3].command[-1] == 9  # the horizon counts down
+    with pytest.raises(InvalidInput, match="an environment with continuous actions"):
+        pf.import_agent(put(saved, "water.pt"), "deep-sea-treasure")
+    with pytest.raises(InvalidInput, match="an environment with discrete actions"):
+        pf.import_agent(put(morl_file(morl_network(1, 3, 1)), "sea.pt"), "water-reservoir", front=front)

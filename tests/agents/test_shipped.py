@@ -11,9 +11,11 @@ from paretofoil.envs.episode import greedy, run_episodes
 from paretofoil.envs.front import known_front
 from paretofoil.pcn.config import TrainConfig
 
-DETERMINISTIC = {"branch-path": 3, "collect-two": 12, "reward-line": 11, "deep-sea-treasure": 10, "fruit-tree": 128}
+DETERMINISTIC = {
+    "branch-path": 3, "collect-two": 12, "reward-line": 11, "deep-sea-treasure": 10, "fruit-tree": 128, "walkroom-2": 11
+}  # fmt: skip
 EIGHT = {*DETERMINISTIC, "minecart", "breakable-bottles", "resource-gathering"}
-OTHERS = {"water-reservoir"}
+OTHERS = {"water-reservoir", "walkroom-3"}
 LUCKY = {"breakable-bottles-realised": (-10, 50, 0), "resource-gathering-realised": (0, 1, 1)}
 """The authors' fronts where chance plays a part: what the luckiest episode realised."""
 

@@ -21,7 +21,7 @@ PAPER = [
     "branch-path", "collect-two", "reward-line", "deep-sea-treasure", "breakable-bottles", "resource-gathering",
     "fruit-tree", "fruit-tree-6", "minecart", "minecart-stochastic",
 ]  # fmt: skip
-OTHERS = ["water-reservoir", "water-reservoir-stochastic"]
+OTHERS = ["water-reservoir", "water-reservoir-stochastic", *(f"walkroom-{n}" for n in range(2, 10))]
 
 
 @pytest.fixture(autouse=True)

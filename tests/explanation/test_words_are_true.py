@@ -39,6 +39,8 @@ NUM_ANSWERS = {
     "resource-gathering": 36,
     "resource-gathering-realised": 12,
     "reward-line": 45,
+    "walkroom-2": 20,
+    "walkroom-3": 10,
 }
 """At least so many answers are read, with as many kinds of restrictions as there are."""
 QUICK_TEXTS = dict.fromkeys(KINDS, 6) | {"never": 30, "influence": 14}

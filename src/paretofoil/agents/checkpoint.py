@@ -188,6 +188,7 @@ Origin = Literal["the authors", "MORL-Baselines"]
 _MORL, _AUTHORS = "morl_baselines.multi_policy.pcn.pcn", "pcn.env_setup"
 CLASSES: dict[str, Origin] = {
     f"{_MORL} DiscreteActionsDefaultModel": "MORL-Baselines",
+    f"{_MORL} ContinuousActionsDefaultModel": "MORL-Baselines",
     f"{_MORL} Model": "MORL-Baselines",  # before version 1.1
     f"{_AUTHORS} DiscreteCommandModel": "the authors",
     f"{_AUTHORS} WalkroomModel": "the authors",
@@ -226,9 +227,11 @@ class Checkpoint:
     command: tuple[Layer, ...]
     """The layers of the command, with the same activations. The first layer includes the scaling of commands."""
     head: tuple[Layer, ...]
-    """The layers from the product of the two to the logits."""
+    """The layers from the product of the two to the logits, or to the amounts of continuous actions."""
     sha256: str
     """The hash of the file."""
+    continuous: bool = False
+    """Whether actions are continuous."""
 
 
 def read_checkpoint(path: str | Path) -> Checkpoint:
@@ -246,7 +249,6 @@ def read_checkpoint(path: str | Path) -> Checkpoint:
 
 
 _OTHER_KINDS = (
-    (b"ContinuousActionsDefaultModel", "a PCN of continuous actions; load it and use pf.from_torch with actions="),
     (b"lcn.lcn", "an LCN of MORL-Baselines; load it and pass its model to pf.from_torch"),
     (b"psi_net_0_state_dict", "GPI-LS or GPI-PD of MORL-Baselines; load it and use pf.from_q_table"),
     (b"policy_state_dict", "an actor with continuous actions; load it and use pf.from_torch with actions="),
@@ -313,6 +315,7 @@ def _read_network(archive: _Archive, sha256: str) -> Checkpoint:
     if not isinstance(network, Call) or network.name not in CLASSES:
         classes = ", ".join(name.replace(" ", ".") for name in CLASSES)
         raise InvalidInput.expected(f"a network of a class among {classes}", _name(network))
+    continuous = "Continuous" in network.name
     (weight, bias), *others = _read_sequence(archive, network, "c_emb", _SIGMOID)
     with np.errstate(all="ignore"):  # the policy refuses what is not finite
         scaled = (weight * _read_factor(archive, network, weight.shape[1])).astype(np.float32)
@@ -320,8 +323,9 @@ def _read_network(archive: _Archive, sha256: str) -> Checkpoint:
         origin=CLASSES[network.name],
         state=_read_sequence(archive, network, "s_emb", _SIGMOID),
         command=((scaled, bias), *others),
-        head=_read_sequence(archive, network, "fc", _LOG_SOFTMAX),
+        head=_read_sequence(archive, network, "fc", None if continuous else _LOG_SOFTMAX),
         sha256=sha256,
+        continuous=continuous,
     )
 
 
@@ -334,15 +338,16 @@ def _read_factor(archive: _Archive, network: Call, size: int) -> np.ndarray:
     return factor.astype(np.float64)
 
 
-def _read_sequence(archive: _Archive, network: Call, name: str, last: str) -> tuple[Layer, ...]:
-    """Return the affine layers of a Sequential of Linear, ReLU, ..., Linear and a last activation."""
+def _read_sequence(archive: _Archive, network: Call, name: str, last: str | None) -> tuple[Layer, ...]:
+    """Return the affine layers of a Sequential of Linear, ReLU, ..., Linear and a last activation, if there is one."""
     sequence = _attribute(network, "_modules", {}).get(name)
     parts = list(_attribute(sequence, "_modules", {}).values())
     if not isinstance(sequence, Call) or sequence.name != _SEQUENTIAL or not 2 <= len(parts) <= MAX_LAYERS:
         raise InvalidInput.expected(f"{name} to be a Sequential of 2 to {MAX_LAYERS} parts", _name(sequence))
     kinds = [_name(part) for part in parts]
-    if kinds != [_LINEAR, _RELU] * (len(parts) // 2 - 1) + [_LINEAR, last]:
-        form = f"Linear layers with a ReLU between any two and a {last.split()[-1]} at the end"
+    ends = [_LINEAR] if last is None else [_LINEAR, last]
+    if kinds != [_LINEAR, _RELU] * ((len(parts) - len(ends)) // 2) + ends:
+        form = f"Linear layers with a ReLU between any two and a {ends[-1].split()[-1]} at the end"
         raise InvalidInput.expected(f"{name} to be {form}", ", ".join(kind.split()[-1] for kind in kinds))
     return tuple(_read_linear(archive, part, name) for part in parts[::2])
 

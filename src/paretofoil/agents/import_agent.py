@@ -20,11 +20,10 @@ from paretofoil.core import __version__
 from paretofoil.core.command import CommandSpace, Objective, as_vector
 from paretofoil.core.errors import InvalidInput
 from paretofoil.core.json import brief, brief_words
-from paretofoil.core.policy import Policy
 from paretofoil.envs.catalogue import OneHot
 from paretofoil.envs.episode import EXACT, evaluate, greedy, run_episodes
 from paretofoil.envs.front import known_front
-from paretofoil.pcn.policy import Layer, PCNPolicy
+from paretofoil.pcn.policy import PCN, Layer, PCNActor, PCNPolicy
 
 FAITHFUL = 0.01
 """A point of the environment's front is kept if the achieved return is within this scaled distance."""
@@ -58,8 +57,9 @@ def import_agent(
     entry, checkpoint = envs.entry(environment), read_checkpoint(file)
     try:
         policy = translate(checkpoint, entry)
-        given = None if front is None else read_front(front, _objectives(entry, policy.command_size), entry)
-        space = _space(checkpoint, entry, policy.command_size, ranges or {}, given)
+        size = checkpoint.command[0][0].shape[1]
+        given = None if front is None else read_front(front, _objectives(entry, size), entry)
+        space = _space(checkpoint, entry, size, ranges or {}, given)
     except InvalidInput as error:
         raise InvalidInput(f"{file}: {error}") from None
     rows = given or _find_front(entry, policy, space)
@@ -147,7 +147,7 @@ def read_front(file: str | Path, objectives: Sequence[Objective], entry: envs.Ca
     return FrontRows(table[:, :size], table[:, size:] if table.shape[1] > size else None)
 
 
-def _find_front(entry: envs.CatalogueEntry, policy: Policy, space: CommandSpace) -> FrontRows:
+def _find_front(entry: envs.CatalogueEntry, policy: PCN, space: CommandSpace) -> FrontRows:
     """Return the points of the environment's front that the policy reaches, each with its best horizon."""
     points = None if entry.stochastic else known_front(entry)  # one episode is not enough in a stochastic environment
     if points is None:
@@ -230,11 +230,15 @@ MORL_BASELINES = Translation(as_integers)
 """Raw observations of MO-Gymnasium, and actions in our order."""
 
 
-def translate(checkpoint: Checkpoint, entry: envs.CatalogueEntry) -> PCNPolicy:
+def translate(checkpoint: Checkpoint, entry: envs.CatalogueEntry) -> PCN:
     """Return the network of a checkpoint as a policy in our environment."""
     translation = MORL_BASELINES if checkpoint.origin == "MORL-Baselines" else AUTHORS.get(entry.name)
     if translation is None:
         raise InvalidInput.expected(f"an environment of the authors among {', '.join(AUTHORS)}", entry.name)
+    if checkpoint.continuous != (entry.action_space is not None):
+        kinds = ("continuous", "discrete") if checkpoint.continuous else ("discrete", "continuous")
+        expected = f"an environment with {kinds[0]} actions, as the network has"
+        raise InvalidInput.expected(expected, f"{entry.name} with {kinds[1]} ones")
     first = None if translation.observe is None else translation.observe(entry)
     size, stored = entry.observation_size if first is None else len(first[1]), checkpoint.state[0][0].shape[1]
     if stored != size:
@@ -247,8 +251,9 @@ def translate(checkpoint: Checkpoint, entry: envs.CatalogueEntry) -> PCNPolicy:
     theirs = translation.actions or entry.actions
     order = [theirs.index(action) for action in entry.actions]
     output, bias = checkpoint.head[-1]
-    return PCNPolicy(
+    network = PCNPolicy(
         state=checkpoint.state if first is None else (first, *checkpoint.state),
         command=checkpoint.command,
         head=(*checkpoint.head[:-1], (output[order], bias[order])),
     )
+    return network if entry.action_space is None else PCNActor(network, entry.action_space)

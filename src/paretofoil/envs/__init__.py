@@ -1,7 +1,7 @@
 """The catalogue of environments, and batches of copies that are stepped together.
 
-Importing this package registers `paretofoil/BranchPath-v0`, `paretofoil/CollectTwo-v0` and `paretofoil/RewardLine-v0`
-with Gymnasium.
+Importing this package registers `paretofoil/BranchPath-v0`, `paretofoil/CollectTwo-v0`, `paretofoil/RewardLine-v0` and
+`paretofoil/WalkRoom-v0` with Gymnasium.
 """
 
 import gymnasium
@@ -18,6 +18,12 @@ __all__ = ["CatalogueEntry", "check_environment", "describe", "entry", "make", "
 for _entry in SHIPPED:
     register(_entry)
 
+gymnasium.register(
+    id="paretofoil/WalkRoom-v0",
+    entry_point="paretofoil.envs.walkroom:WalkRoom",
+    max_episode_steps=200,
+    disable_env_checker=True,
+)
 for _class in (BranchPath, CollectTwo, RewardLine):
     gymnasium.register(
         id=entry(_class.catalogue_name).gym_id,

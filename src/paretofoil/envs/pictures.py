@@ -494,6 +494,28 @@ def _minecart_legend(canvas: Canvas, content: Sequence[float], side: int) -> Non
         start += width
 
 
+WALK_CELL = 24
+
+
+def draw_walk(size: int, state: Mapping[str, Any]) -> np.ndarray:
+    """Draw one line per dimension, with the place of the walk on each."""
+    place = state["place"]
+    canvas = Canvas(size * WALK_CELL + 60, len(place) * 2 * WALK_CELL + 20, PAPER)
+    for row, here in enumerate(place):
+        y = 12 + 2 * WALK_CELL * row
+        canvas.text(24, y + WALK_CELL / 2, str(row + 1), 15)
+        for column in range(size):
+            colour = AGENT if column == here else mix(AGENT, FLOOR, 0.7) if column < here else LINE
+            canvas.box(44 + column * WALK_CELL, y, WALK_CELL - 3, WALK_CELL - 3, colour, radius=3)
+    return canvas.pixels()
+
+
+def _place_in_walk(size: int, state: Mapping[str, Any]) -> Point:
+    place = state["place"]
+    width, height = size * WALK_CELL + 60, len(place) * 2 * WALK_CELL + 20
+    return (44 + (int(place[0]) + 0.5) * WALK_CELL) / width, (12 + WALK_CELL / 2) / height
+
+
 RESERVOIR, DAM, BUOY = (520, 420), 60, 0.2
 """The size of the picture, the width of the dam, and where a buoy swims, as a share of the width."""
 
@@ -568,5 +590,6 @@ _PLACES: dict[str, Callable[..., Point]] = {
     "pictures:draw_tree": _place_in_tree,
     "pictures:draw_minecart": _place_on_field,
     "pictures:draw_reservoir": _place_in_reservoir,
+    "pictures:draw_walk": _place_in_walk,
 }
 """Where the agent is on the picture that each function draws."""

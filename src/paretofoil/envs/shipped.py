@@ -13,6 +13,7 @@ import numpy as np
 from paretofoil.core.command import Objective
 from paretofoil.envs.catalogue import CatalogueEntry, OneHot
 from paretofoil.envs.gridworld import MOVES, BranchPath, Cell, CollectTwo, GridWorld, RewardLine, neighbours
+from paretofoil.envs.walkroom import DIMENSIONS, action_names, size_of
 from paretofoil.envs.water_reservoir import RELEASE, START
 
 MOVE_PHRASES = tuple(f"gone {move}" for move in MOVES)
@@ -180,6 +181,29 @@ def _water_reservoir(name: str, stochastic: bool) -> CatalogueEntry:
     )
 
 
+def _walkroom(dimensions: int) -> CatalogueEntry:
+    """Return one of the authors' other environments. In two dimensions, all states are tabulated."""
+    size, finite = size_of(dimensions), dimensions == 2
+    names = tuple(f"cost {i}" for i in range(1, dimensions + 1))
+    encode = OneHot((size,) * dimensions)
+    return CatalogueEntry(
+        name=f"walkroom-{dimensions}",
+        gym_id="paretofoil/WalkRoom-v0",
+        kwargs={"dimensions": dimensions},
+        objectives=tuple(Objective(name, "steps", cost=True, natural_low=-200.0, natural_high=0.0) for name in names),
+        actions=action_names(dimensions),
+        phrases=tuple(f"gone {name}" for name in action_names(dimensions)),
+        max_steps=200,
+        observation_size=encode.size,
+        encode=encode,
+        reference=(-float(size),) * dimensions,
+        state=("place",) if finite else (),
+        batch=None if finite else partial(_later, "walkroom:BatchWalkRoom", dimensions),
+        draw=partial(_later, "pictures:draw_walk", size),
+        description=f"Walk in {dimensions} dimensions to a wall; each step costs 1 in the dimension of its move.",
+    )
+
+
 _BRANCHES = "Two narrow branches of collectibles A and B, and too few steps to take them all."
 _TWO_OF_FOUR = "Collect two of four objectives: the first pays 1.0, the second 0.8."
 _TERMINAL_ROW = "Walk up to the terminal row, where A is paid on the left and B on the right."
@@ -245,4 +269,5 @@ SHIPPED = (
     _minecart("minecart-stochastic", stochastic=True),
     _water_reservoir("water-reservoir", stochastic=False),
     _water_reservoir("water-reservoir-stochastic", stochastic=True),
+    *map(_walkroom, DIMENSIONS),
 )

@@ -166,6 +166,8 @@ PRESETS: dict[str, TrainConfig] = {
         capacity=300,
         rollouts=100,
     ),
+    "walkroom-2": TrainConfig(steps=60_000, episode_steps=60),
+    "walkroom-3": TrainConfig(steps=400_000, episode_steps=60, episodes=128, warmup=1024, capacity=150, hidden=96),
     "water-reservoir": _RESERVOIR,
     "water-reservoir-stochastic": replace(_RESERVOIR, returns="realised", rollouts=100, polish_rounds=3),
 }
