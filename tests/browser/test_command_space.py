@@ -114,7 +114,7 @@ PRESENT = """async ([name]) => {
 
 def test_what_an_action_does_is_said_in_english(visit: Visit) -> None:
     page = visit.open()
-    verbs = {verb.split()[0] for name in pf.list_agents() for verb in page.evaluate(PRESENT, [name])}
+    verbs = {verb.split()[0] for name in DISCRETE for verb in page.evaluate(PRESENT, [name])}
     assert verbs == {"accelerates", "brakes", "does", "goes", "mines", "picks", "turns"}
 
 

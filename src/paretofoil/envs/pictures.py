@@ -494,7 +494,7 @@ def _minecart_legend(canvas: Canvas, content: Sequence[float], side: int) -> Non
         start += width
 
 
-WALK_CELL = 24
+WALK_CELL = 28
 
 
 def draw_walk(size: int, state: Mapping[str, Any]) -> np.ndarray:

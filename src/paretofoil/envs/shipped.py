@@ -199,6 +199,7 @@ def _walkroom(dimensions: int) -> CatalogueEntry:
         reference=(-float(size),) * dimensions,
         state=("place",) if finite else (),
         batch=None if finite else partial(_later, "walkroom:BatchWalkRoom", dimensions),
+        locate=None if finite else partial(_later, "walkroom:locate_walk", dimensions),
         draw=partial(_later, "pictures:draw_walk", size),
         description=f"Walk in {dimensions} dimensions to a wall; each step costs 1 in the dimension of its move.",
     )

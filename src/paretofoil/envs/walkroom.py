@@ -49,6 +49,14 @@ class Walk(TypedDict):
     elapsed: int
 
 
+def locate_walk(dimensions: int, observation: np.ndarray) -> Walk:
+    """Return a walk with this observation, at the start of its episode."""
+    rows = observation.reshape(dimensions, -1)
+    if not (np.sort(rows, axis=1)[:, -2:] == [0.0, 1.0]).all():
+        raise InvalidInput.expected(f"a one-hot vector for each of {dimensions} dimensions", observation.tolist())
+    return Walk(place=tuple(rows.argmax(axis=1).tolist()), elapsed=0)
+
+
 class BatchWalkRoom:
     """Walks (implements `BatchEnv`). An observation is one one-hot vector per dimension."""
 
