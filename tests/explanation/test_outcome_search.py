@@ -1,6 +1,7 @@
 """The search for outcomes: no command of a dense grid is closer than what is proven."""
 
-from dataclasses import replace
+from dataclasses import dataclass, replace
+from typing import Any
 
 import numpy as np
 import pytest
@@ -8,8 +9,10 @@ from policies import random_pcn
 
 import paretofoil as pf
 from paretofoil.core.answer import Status
+from paretofoil.envs.batch import tabulate
 from paretofoil.envs.episode import greedy, run_episodes
-from paretofoil.explanation.outcome_search import GAP
+from paretofoil.explanation import outcome_search
+from paretofoil.explanation.outcome_search import GAP, future_returns
 
 STATUSES = Status.PROVEN_CLOSEST, Status.PROVEN_INFEASIBLE
 
@@ -56,3 +59,40 @@ def test_the_closest_command_of_four_objectives_is_proven() -> None:
     commands = rng.uniform(agent.space.low, agent.space.high, (8000, 4))
     returns = returns_under(agent, commands)
     check(agent, answer, commands, (np.abs(returns[:, 2:] - [0.8, 1.0]) <= 1e-3).all(axis=1))
+
+
+@dataclass
+class NoisyAlone:
+    """A policy whose first action scores higher by some noise if it is queried alone."""
+
+    policy: Any
+    noise: float
+
+    def log_probs(self, states: np.ndarray, commands: np.ndarray) -> np.ndarray:
+        scores = self.policy.log_probs(states, commands)
+        scores[:, 0] += self.noise if len(commands) == 1 else 0.0
+        return scores
+
+    def fold(self, state: np.ndarray) -> Any:
+        return self.policy.fold(state)
+
+
+def test_proofs_assume_more_than_the_noise_of_batches() -> None:
+    agent = pf.load_agent("branch-path")
+    noisy = replace(agent, policy=NoisyAlone(agent.policy, 1e-3))
+    foil, command = pf.outcome("A = 2, B = 2"), agent.front[0]
+    assert pf.explain(agent, command, foil).proof.slack == 0.0
+    answer = pf.explain(noisy, command, foil, limits=pf.Limits(10))
+    assert answer.proof.slack >= 4e-3
+    assert "assuming rounding errors below" in answer.paragraph()
+
+
+def test_future_returns_of_large_tables_are_kept_for_blocks_of_steps(monkeypatch: pytest.MonkeyPatch) -> None:
+    table = tabulate(pf.load_agent("deep-sea-treasure").environment)
+    least, most = future_returns(table, table.masks, 40)(np.arange(41)[:, None], np.arange(len(table.final)))
+    monkeypatch.setattr(outcome_search, "_NUMBERS", 10 * table.num_objectives * len(table.final))
+    blocks = future_returns(table, table.masks, 40)
+    assert len(blocks.least) == 9  # of 5 steps each
+    lower, upper = blocks(np.arange(41)[:, None], np.arange(len(table.final)))
+    assert ((lower <= least) & (upper >= most)).all()
+    assert (lower[4] == least[:5].min(axis=0)).all()

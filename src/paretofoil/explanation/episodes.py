@@ -15,10 +15,11 @@ import numpy as np
 from paretofoil.agents.agent import Agent
 from paretofoil.core.errors import InvalidInput
 from paretofoil.core.options import now
-from paretofoil.core.policy import WhiteBoxPolicy, greedy_actions, query
+from paretofoil.core.policy import ExactRows, WhiteBoxPolicy, greedy_actions, query
 from paretofoil.envs.batch import TransitionTable, tabulate
 from paretofoil.envs.checker import replay_difference
 from paretofoil.envs.episode import Episodes
+from paretofoil.explanation.verify import BATCHES
 from paretofoil.proof.bounds import HalfSpaces
 from paretofoil.proof.branch_and_bound import Columns
 from paretofoil.proof.shares import Contest, ContestStack, stack_contests
@@ -163,9 +164,12 @@ class Leads:
         policy: Any = self.agent.policy
         folded = policy.fold(self.observations[state])
         probes = low + probe_shares(len(low)) * (high - low)
-        states = np.repeat(self.observations[state][None], len(probes), axis=0)
-        off = (query(policy, states, probes) - folded.logits(probes))[:, valid]
-        measured = float(np.ptp(off, axis=1).max())
+        states, logits = np.repeat(self.observations[state][None], len(probes), axis=0), folded.logits(probes)
+        measured, exact = 0.0, isinstance(policy, ExactRows) and policy.exact_rows
+        for size in (len(probes),) if exact else (len(probes), *BATCHES):  # a lead may depend on the batch
+            for rows in np.split(np.arange(len(probes)), range(size, len(probes), size)):
+                off = (query(policy, states[rows], probes[rows]) - logits[rows])[:, valid]
+                measured = max(measured, float(np.ptp(off, axis=1).max()))
         self.deviation = max(self.deviation, measured)
         return Contest.of(folded, valid, (low, high), measured)
 

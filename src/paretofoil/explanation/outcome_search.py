@@ -43,6 +43,8 @@ _PARTS = 30
 """A box with more nodes than this is cut in four before it is followed further."""
 _KEPT = 300_000
 """Nodes whose useful parts are kept."""
+_NUMBERS = 10_000_000
+"""Numbers of a table of future returns, at most."""
 _CUTS = 12
 """Bounds of the margins of a path that count; others cut less."""
 _PATH_BOXES = 20_000
@@ -389,7 +391,7 @@ class OutcomeSearch:
         for number, event in enumerate(conditions.events):
             self.events[number] = event.in_table(table)
         allowed = table.masks & ~self.events[~conditions.required].any(axis=0)
-        self.least, self.most = future_returns(table, allowed, self.last_step)
+        self.future = future_returns(table, allowed, self.last_step)
         self.possible = _possible_events(table, allowed, self.events, self.last_step)
         start = Progress.start(len(self.low), snapshot["state"], snapshot["elapsed"])
         marks = np.array([[event.at(self.decision.state) for event in conditions.events]], dtype=bool)
@@ -509,7 +511,7 @@ class OutcomeSearch:
         marks = before.marks | self.events[:, before.state, actions].T
         if self.conditions.deviation is not None:
             left = np.where(ends, 0, np.maximum(self.last_step - after.step, 0))
-            limits = (after.collected + rest[left, after.state] for rest in (self.least, self.most))
+            limits = (after.collected + rest for rest in self.future(left, after.state))
             low, high = self._deliverable(low, high, *limits)
         children = _Nodes.of(
             after, root=before.root, low=low, high=high, distance=distance, path=path, marks=marks,
@@ -579,8 +581,7 @@ class OutcomeSearch:
     def _can_meet(self, nodes: _Nodes) -> np.ndarray:
         """Return whether the outcome can still be met (B,), whatever the policy chooses."""
         conditions, left = self.conditions, np.maximum(self.last_step - nodes.step, 0)
-        least = nodes.collected + self.least[left, nodes.state]
-        most = nodes.collected + self.most[left, nodes.state]
+        least, most = (nodes.collected + rest for rest in self.future(left, nodes.state))
         inside = (
             (most >= conditions.low - conditions.tolerance)
             & (least <= conditions.high + conditions.tolerance)
@@ -682,20 +683,40 @@ def _join_equal(nodes: _Nodes) -> tuple[_Nodes, np.ndarray]:
     return result, joined
 
 
-def future_returns(table: TransitionTable, allowed: np.ndarray, max_steps: int) -> tuple[np.ndarray, np.ndarray]:
-    """Return the least and the most of each objective that any policy collects from a state on: (steps + 1, S, d).
+@dataclass(frozen=True, eq=False)
+class FutureReturns:
+    """Bounds of what any policy collects from a state on, for blocks of numbers of steps that are left."""
+
+    least: np.ndarray  # (blocks, S, d)
+    most: np.ndarray  # (blocks, S, d)
+    block: int
+    """Numbers of steps in a block: more than 1 if there are too many states and steps for the memory."""
+
+    def __call__(self, left: np.ndarray, state: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
+        """Return the least and the most (..., d) that is collected within some steps (...) from states (...)."""
+        return self.least[left // self.block, state], self.most[left // self.block, state]
+
+
+def future_returns(table: TransitionTable, allowed: np.ndarray, max_steps: int) -> FutureReturns:
+    """Return the least and the most of each objective that any policy collects within some steps.
 
     `allowed` (S, A) are the actions that it may take; where there is none, the least is above the most.
     """
-    shape = (max_steps + 1, len(table.final), table.num_objectives)
-    least, most = np.zeros(shape), np.zeros(shape)
+    size = (len(table.final), table.num_objectives)
+    block = -(-(max_steps + 1) * size[0] * size[1] // _NUMBERS)
+    shape = (-(-(max_steps + 1) // block), *size)
+    least, most = np.full(shape, np.inf), np.full(shape, -np.inf)
     following, rewards = table.next_states[:, :, 0], table.rewards[:, :, 0]
     ends, invalid = table.final[following][:, :, None], ~allowed[:, :, None]
-    for left in range(1, max_steps + 1):
-        for returns, worst, choose in ((least, np.inf, np.min), (most, -np.inf, np.max)):
-            after = rewards + np.where(ends, 0.0, returns[left - 1][following])
-            returns[left] = choose(np.where(invalid, worst, after), axis=1)
-    return least, most
+    lower = upper = np.zeros(size)
+    for left in range(max_steps + 1):
+        if left:
+            after = [rewards + np.where(ends, 0.0, returns[following]) for returns in (lower, upper)]
+            lower = np.where(invalid, np.inf, after[0]).min(axis=1)
+            upper = np.where(invalid, -np.inf, after[1]).max(axis=1)
+        np.minimum(least[left // block], lower, out=least[left // block])
+        np.maximum(most[left // block], upper, out=most[left // block])
+    return FutureReturns(least, most, block)
 
 
 def _possible_events(table: TransitionTable, allowed: np.ndarray, events: np.ndarray, steps: int) -> np.ndarray:
