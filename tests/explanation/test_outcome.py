@@ -301,3 +301,16 @@ def test_the_sentence_says_what_to_ask_for_and_what_it_then_brings() -> None:
     assert text.startswith("Asked for 3 A and 1 B, the episode ends with 3 A and 1 B. Had you asked for 0.7 less A ")
     assert 'the episode would have met "A = 2". It then ends with 2 A and 2 B.' in text
     assert text.endswith("% smaller works (proven).")
+
+
+def test_the_closest_command_that_delivers_is_fulfilled_and_no_closer_one_is() -> None:
+    agent = agent_named(SEA)
+    answer = pf.explain(agent, [8, -8], pf.outcome("treasure >= 16, delivers"), limits=AMPLE)
+    assert answer.status is Status.PROVEN_CLOSEST
+    assert pf.explain(agent, [8, -8], pf.outcome("treasure >= 16"), limits=AMPLE).lower_bound < answer.lower_bound
+    [brought] = episodes_under(agent, answer.command[None]).returns
+    assert (np.abs(brought - answer.command) <= 0.01 * agent.space.scale).all()
+    commands = closer_commands(agent, answer, 2000)
+    returns = episodes_under(agent, commands).returns
+    near = (np.abs(returns - commands) <= 0.01 * agent.space.scale).all(axis=1)
+    assert not (near & (returns[:, 0] >= 16)).any()

@@ -42,8 +42,6 @@ DECIMALS = 9
 """Decimals of sums of returns; further digits are rounding errors."""
 PROOF_BOXES = 4_000
 """Boxes of the proof about attainable commands, about: some tenths of a second."""
-_MORE = 1e-6
-"""More than the rounding error of a return, as a share of an objective's range."""
 
 
 class IssuedCommand(NamedTuple):
@@ -308,7 +306,7 @@ class _AttainableSearch:
         conditions = Conditions(
             -unlimited,
             unlimited,
-            tolerance=_MORE * ranges,
+            tolerance=np.zeros(len(ranges)),
             dominated=np.zeros((0, len(ranges))),
             first=question.foil,
             deviation=DELIVERED * ranges,

@@ -8,7 +8,7 @@ from typing import Any
 import numpy as np
 
 from paretofoil.agents.agent import Agent
-from paretofoil.core.answer import Answer, Certificate, Counterfactual, Live, SearchRecord, Status
+from paretofoil.core.answer import DELIVERED, Answer, Certificate, Counterfactual, Live, SearchRecord, Status
 from paretofoil.core.decision import Decision
 from paretofoil.core.errors import InvalidInput, did_you_mean
 from paretofoil.core.options import DEFAULTS, NO_LIMITS, Limits, Options, Stop, describe_options, now
@@ -68,7 +68,8 @@ def outcome(
     Args:
         text: Clauses joined by commas, all of which must hold: "treasure >= 50, time <= 10" (of the return; costs are
             positive), "dominates treasure=8 time=8", "steps <= 10", "ends" (before the step limit), "takes down",
-            "never takes down", "visits (3, 4)", "never visits (3, 4)".
+            "never takes down", "visits (3, 4)", "never visits (3, 4)", "delivers" (what the command asks for, to 1 %
+            of each objective's range).
         visits: Functions of an observation; for each, a state for which it is true must be visited.
         never_visits: Functions of an observation; no state for which one is true may be visited.
         share: Share of the rollouts that must meet the outcome, where chance plays a part.
@@ -116,6 +117,7 @@ class _Reader:
         self.steps = [0.0, np.inf]
         self.dominated: list[np.ndarray] = []
         self.events: list[Event] = []
+        self.deviation: np.ndarray | None = None
 
     def read(self, outcome: Outcome) -> Conditions:
         for clause in _split(outcome.text) if outcome.text else ():
@@ -131,7 +133,9 @@ class _Reader:
         tolerance = SAME * np.where(self.agent.space.simplex, 1.0, scale[: len(self.names)])
         points = np.reshape(self.dominated, (-1, len(self.names)))
         least, most = self.steps
-        return Conditions(self.low, self.high, tolerance, points, most, least, tuple(self.events), outcome.share)
+        return Conditions(
+            self.low, self.high, tolerance, points, most, least, tuple(self.events), outcome.share, None, self.deviation
+        )
 
     def _sign(self, objective: int) -> float:
         return -1.0 if self.objectives[objective].cost else 1.0
@@ -140,7 +144,9 @@ class _Reader:
         compared = re.fullmatch(rf"(.+?)\s*(<=|>=|=)\s*({_NUMBER})", clause)
         word, _, rest = clause.removeprefix("never ").partition(" ")
         required, rest = not clause.startswith("never "), rest.strip()
-        if word == "ends" and not rest:
+        if clause == "delivers" and not self.agent.space.simplex:
+            self.deviation = DELIVERED * self.agent.space.scale[: len(self.names)]
+        elif word == "ends" and not rest:
             self.events.append(Event(required))
         elif word == "takes" and self.agent.actor is None and rest in self.agent.actions:
             self.events.append(Event(required, action=self.agent.actions.index(rest)))
@@ -210,7 +216,7 @@ class _Reader:
         sign, number = compared.groups() if compared else (">=", "1")
         sign = {">": ">=", "<": "<=", "==": "="}.get(sign, sign)
         limits = [f"{name} {sign} {number}" for name in (*self.names, "steps")]
-        clauses = [*limits, *actions, "ends", "never ends", "visits (0, 0)", "dominates"]
+        clauses = [*limits, *actions, "ends", "never ends", "delivers", "visits (0, 0)", "dominates"]
         takes = "".join(f"takes {action}, " for action in named[:1])
         examples = f"{self.names[0]} >= 1, steps <= 10, ends, {takes}visits (0, 0)"
         return InvalidInput.expected(f"clauses such as {examples}", did_you_mean(clause, clauses))

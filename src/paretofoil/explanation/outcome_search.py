@@ -43,6 +43,8 @@ _PARTS = 30
 """A box with more nodes than this is cut in four before it is followed further."""
 _KEPT = 300_000
 """Nodes whose useful parts are kept."""
+_MORE = 1.0001
+"""A return deviates by less than this times as much as before it is rounded."""
 _NUMBERS = 10_000_000
 """Numbers of a table of future returns, at most."""
 _CUTS = 12
@@ -526,7 +528,8 @@ class OutcomeSearch:
         self, low: np.ndarray, high: np.ndarray, least: np.ndarray, most: np.ndarray
     ) -> tuple[np.ndarray, np.ndarray]:
         """Return boxes low, high (B, d) of changes, without commands that ask for less than least or more than most."""
-        off = self.conditions.deviation + self.conditions.tolerance
+        assert self.conditions.deviation is not None
+        off = _MORE * self.conditions.deviation
         return (
             np.maximum(low, (least - off - self.original) / self.scale),
             np.minimum(high, (most + off - self.original) / self.scale),
