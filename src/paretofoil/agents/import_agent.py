@@ -242,7 +242,7 @@ def translate(checkpoint: Checkpoint, entry: envs.CatalogueEntry) -> PCN:
     first = None if translation.observe is None else translation.observe(entry)
     size, stored = entry.observation_size if first is None else len(first[1]), checkpoint.state[0][0].shape[1]
     if stored != size:
-        expected = f"a network with {size} state inputs, as {checkpoint.origin} has for {entry.name}"
+        expected = f"a network with {size} state inputs, as networks of {checkpoint.origin} have for {entry.name}"
         raise InvalidInput.expected(expected, f"{stored} state inputs")
     if len(checkpoint.head) < 2 or len(checkpoint.head[-1][1]) != len(entry.actions):
         expected = f"a network with a hidden layer and the {len(entry.actions)} actions of {entry.name}"

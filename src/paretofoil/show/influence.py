@@ -84,9 +84,10 @@ def amount_sentence(influence: AmountInfluence) -> str:
         now = f", {short(each.chosen)} {here}" if width[0] != width[1] else ""
         limits = f"{rounded_down(each.lowest)}{unit} or more than {_ceiling(each.highest)}{unit}"
         which = "value of them" if _is_state(influence) else "command"
+        sampled = "states" if _is_state(influence) else "commands"
         none = f"no {which} leads to less than {limits} ({proven(influence.assumed)})" if influence.proven else ""
         text = f"Depending on the {numbers}, the agent chooses {amounts}{unit} of {each.name} in this state{now}"
-        parts.append(f"{text}; {none}." if none else f"{text}, of {influence.samples:,} samples.")
+        parts.append(f"{text}; {none}." if none else f"{text}, of {influence.samples:,} sampled {sampled}.")
     return " ".join(parts)
 
 
