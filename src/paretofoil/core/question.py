@@ -28,6 +28,8 @@ CHUNK = 1 << 16
 """Queries per call of the policy, so that they fit into memory."""
 MAX_POINTS = 100_000
 """Search regions with at most this many commands, all of whole numbers, are enumerated."""
+_SEVERAL = -1
+"""The key of margins of several questions."""
 NOISE = 1e-12
 """Coordinates of changes of preferences up to this are rounding errors."""
 
@@ -195,7 +197,7 @@ class QuestionBatch:
         self._query = _query_at(first.policy, self.states)
         self._handicaps: np.ndarray | None = None
         self._counts = defaultdict[str, np.ndarray](lambda: np.zeros(self.num_questions, dtype=np.int64))
-        self._evidence: list[tuple[np.ndarray, np.ndarray, np.ndarray]] | None = None
+        self._evidence: defaultdict[int, list[tuple[np.ndarray, np.ndarray, np.ndarray]]] | None = None
 
     def keep_clear(self, clearance: float) -> None:
         """Increase the margin that searches must reach, to allow for the noise of the policy."""
@@ -234,8 +236,9 @@ class QuestionBatch:
         """Return the margins M_f (N,) at commands (N, d)."""
         if len(rows) <= CHUNK:
             margins = self.margins_of(rows, self.scores_at(rows, commands, phase))
-            if self._evidence is not None:
-                self._evidence.append((rows, commands, margins))
+            if self._evidence is not None and len(rows):
+                alone = int(rows[0]) if (rows == rows[0]).all() else _SEVERAL
+                self._evidence[alone].append((rows, commands, margins))
             return margins
         parts = [slice(start, start + CHUNK) for start in range(0, len(rows), CHUNK)]
         return np.concatenate([self.margins_at(rows[part], commands[part], phase) for part in parts])
@@ -258,11 +261,12 @@ class QuestionBatch:
 
     def keep_evidence(self) -> None:
         """Record all margins from now on, to compare a proof with them."""
-        self._evidence = self._evidence or []
+        self._evidence = self._evidence or defaultdict(list)
 
     def evidence(self, row: int) -> tuple[np.ndarray, np.ndarray]:
         """Return the scaled changes (N, d) of a question at which the policy was queried, and its margins (N,)."""
-        parts = [(c[rows == row], m[rows == row]) for rows, c, m in self._evidence or () if (rows == row).any()]
+        kept = self._evidence if self._evidence is not None else defaultdict(list)
+        parts = [(c[rows == row], m[rows == row]) for rows, c, m in (*kept[_SEVERAL], *kept[row])]
         commands = np.concatenate([np.zeros((0, self.dim)), *(c for c, _ in parts)])
         margins = np.concatenate([np.zeros(0), *(m for _, m in parts)])
         return self.changes_to(np.full(len(commands), row), commands), margins

@@ -48,7 +48,7 @@ def chain_of(network: MarginNetwork | OddsNetwork) -> "Chain | None":
     kinds = np.array([kernels.KINDS[kind] for kind in activations], dtype=np.int64)
     parts: list[np.ndarray] = []
     for weight, bias, pad in zip(weights, biases, pads, strict=True):
-        parts += [weight.ravel(), weight.T.ravel(), bias, pad]
+        parts += [weight.ravel(), np.abs(weight).ravel(), bias, pad]
     return np.array(sizes, dtype=np.int64), kinds, np.concatenate(parts)
 
 

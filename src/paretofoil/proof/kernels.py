@@ -16,7 +16,7 @@ _SMALL_WIDTH = 1e-6
 F = TypeVar("F", bound=Callable[..., Any])
 Chain = tuple[np.ndarray, np.ndarray, np.ndarray]
 """Sizes of the layers' inputs and of the outputs (L + 1,); activations (L - 1,), see `KINDS`; numbers: of each layer
-the weight (outputs, inputs), its transpose, bias and pad."""
+the weight (outputs, inputs), its absolute values, bias and pad."""
 KINDS = {"sigmoid": 0, "tanh": 1, "relu": 2}
 
 
@@ -26,48 +26,17 @@ def compiled(function: F) -> F:
 
 
 @compiled
-def _times(vector: np.ndarray, transposed: np.ndarray, out: np.ndarray) -> None:
-    """Write weight . vector to out, given the transposed weight (inputs, outputs)."""
-    out[:] = 0.0
-    for j in range(transposed.shape[0]):
-        for i in range(transposed.shape[1]):
-            out[i] += transposed[j, i] * vector[j]
-
-
-@compiled
-def _times_absolute(vector: np.ndarray, transposed: np.ndarray, out: np.ndarray) -> None:
-    """Write |weight| . vector to out."""
-    out[:] = 0.0
-    for j in range(transposed.shape[0]):
-        for i in range(transposed.shape[1]):
-            out[i] += abs(transposed[j, i]) * vector[j]
-
-
-@compiled
-def _rows_times(rows: np.ndarray, weight: np.ndarray) -> np.ndarray:
-    """Return rows (R, outputs) . weight (outputs, inputs)."""
-    result = np.zeros((rows.shape[0], weight.shape[1]))
-    for r in range(rows.shape[0]):
-        for i in range(weight.shape[0]):
-            factor = rows[r, i]
-            if factor != 0.0:
-                for j in range(weight.shape[1]):
-                    result[r, j] += factor * weight[i, j]
-    return result
-
-
-@compiled
 def _layer(chain: Chain, number: int) -> tuple[np.ndarray, np.ndarray, np.ndarray, np.ndarray]:
-    """Return weight, transposed weight, bias and pad of a layer."""
+    """Return weight, absolute weight, bias and pad of a layer."""
     sizes, _, numbers = chain
     start = 0
     for k in range(number):
         start += 2 * sizes[k] * sizes[k + 1] + 2 * sizes[k + 1]
     n, m = sizes[number], sizes[number + 1]
     weight = numbers[start : start + n * m].reshape((m, n))
-    transposed = numbers[start + n * m : start + 2 * n * m].reshape((n, m))
+    absolute = numbers[start + n * m : start + 2 * n * m].reshape((m, n))
     start += 2 * n * m
-    return weight, transposed, numbers[start : start + m], numbers[start + m : start + 2 * m]
+    return weight, absolute, numbers[start : start + m], numbers[start + m : start + 2 * m]
 
 
 @compiled
@@ -91,10 +60,8 @@ def _linearise(chain: Chain, z: np.ndarray, margins: np.ndarray, slopes: np.ndar
     hidden, num_layers = z, len(sizes) - 1
     steep = np.empty((num_layers, sizes.max()))
     for k in range(num_layers):
-        _, transposed, bias, _ = _layer(chain, k)
-        out = np.empty(len(bias))
-        _times(hidden, transposed, out)
-        out += bias
+        weight, _, bias, _ = _layer(chain, k)
+        out = np.dot(weight, hidden) + bias
         if k == num_layers - 1:
             margins[:] = out
         else:
@@ -113,7 +80,7 @@ def _linearise(chain: Chain, z: np.ndarray, margins: np.ndarray, slopes: np.ndar
             for r in range(rows.shape[0]):
                 for i in range(rows.shape[1]):
                     rows[r, i] *= steep[k, i]
-            rows = _rows_times(rows, _layer(chain, k)[0])
+            rows = np.dot(rows, _layer(chain, k)[0])
         slopes[:] = rows
 
 
@@ -163,7 +130,7 @@ def _substitute(chain: Chain, lines: np.ndarray, slopes: np.ndarray, offsets: np
                 rows[r, i] = row * lines[k, side, i]
                 total += rows[r, i] * bias[i]
             offsets[r] += total
-        rows = _rows_times(rows, weight)
+        rows = np.dot(rows, weight)
     slopes[:] = rows
 
 
@@ -184,36 +151,23 @@ def _bound(
     sizes, kinds, _ = chain
     num_layers, dim, width = len(sizes) - 1, len(low), sizes.max()
     lines = np.zeros((num_layers, 4, width))  # slope and offset of the line below, and of the line above
-    center, radius = (low + high) / 2, np.zeros(dim)
-    forms = np.zeros((dim, dim))
+    rows, radii = np.zeros((dim + 2, dim)), np.zeros((2, dim))  # center, slopes, middle of the range; radius, half
     for j in range(dim):
-        forms[j, j] = (high[j] - low[j]) / 2
-    floor, ceiling = np.empty(0), np.empty(0)
+        rows[0, j], rows[j + 1, j] = (low[j] + high[j]) / 2, (high[j] - low[j]) / 2
     unstable = False
     for k in range(num_layers - 1):
-        _, transposed, bias, pad = _layer(chain, k)
-        size = len(bias)
-        new_center, new_radius, new_forms = np.empty(size), np.empty(size), np.empty((dim, size))
-        _times(center, transposed, new_center)
-        new_center += bias
-        _times_absolute(radius, transposed, new_radius)
-        for j in range(dim):
-            _times(forms[j], transposed, new_forms[j])
-        middle, half = np.empty(size), np.empty(size)
-        if k > 0:
-            _times((floor + ceiling) / 2, transposed, middle)
-            middle += bias
-            _times_absolute((ceiling - floor) / 2, transposed, half)
-        floor, ceiling = np.empty(size), np.empty(size)
-        for i in range(size):
-            reach = new_radius[i]
+        weight, absolute, bias, pad = _layer(chain, k)
+        rows, radii = np.dot(rows, weight.T), np.dot(radii, absolute.T)
+        for i in range(len(bias)):
+            rows[0, i] += bias[i]
+            reach = radii[0, i] + pad[i]
             for j in range(dim):
-                reach += abs(new_forms[j, i])
-            least, most = new_center[i] - reach - pad[i], new_center[i] + reach + pad[i]
+                reach += abs(rows[j + 1, i])
+            least, most = rows[0, i] - reach, rows[0, i] + reach
             if k > 0:
-                least = max(least, middle[i] - half[i] - pad[i])
-                most = min(most, middle[i] + half[i] + pad[i])
-            floor[i], ceiling[i] = _activate(kinds[k], least), _activate(kinds[k], most)
+                middle, half = rows[dim + 1, i] + bias[i], radii[1, i] + pad[i]
+                least, most = max(least, middle - half), min(most, middle + half)
+            floor, ceiling = _activate(kinds[k], least), _activate(kinds[k], most)
             if kinds[k] == 2:
                 at_low, at_high = min(least, 0.0), max(most, 0.0)
                 slope = at_high / max(at_high - at_low, 1e-300)
@@ -227,11 +181,11 @@ def _bound(
                     slope, below, above = 4.0 * slope, 2.0 * below - 1.0, 2.0 * above - 1.0
                 lines[k, 0, i] = slope
             lines[k, 1, i], lines[k, 2, i], lines[k, 3, i] = below, slope, above
-            new_center[i] = slope * new_center[i] + (above + below) / 2
-            new_radius[i] = abs(slope) * new_radius[i] + (above - below) / 2
+            rows[0, i] = slope * rows[0, i] + (above + below) / 2
+            radii[0, i] = abs(slope) * radii[0, i] + (above - below) / 2
             for j in range(dim):
-                new_forms[j, i] *= slope
-        center, radius, forms = new_center, new_radius, new_forms
+                rows[j + 1, i] *= slope
+            rows[dim + 1, i], radii[1, i] = (floor + ceiling) / 2, (ceiling - floor) / 2
     _substitute(chain, lines, slopes, offsets)
     alive = True
     for r in range(len(offsets)):
