@@ -4,12 +4,14 @@ from dataclasses import replace
 
 import numpy as np
 import pytest
+from matplotlib.colors import to_hex
 from policies import random_pcn, with_output_bias
 
 import paretofoil as pf
 from paretofoil.core.errors import InvalidInput
 from paretofoil.explanation.atlas import Atlas, overlay
 from paretofoil.explanation.compare import Comparison, differ, ends_of
+from paretofoil.show.compare import DIFFERENT, SAME
 
 
 @pytest.fixture(scope="module")
@@ -146,8 +148,12 @@ def test_a_black_box_makes_the_comparison_a_sample(line: pf.Agent) -> None:
 
 def test_the_picture_shows_every_cell(result: Comparison, tmp_path) -> None:
     figure = result.plot(tmp_path / "comparison.png")
-    [cells] = figure.axes[0].collections
-    assert len(cells.get_paths()) == len(result.cells)
+    shapes = {to_hex(shape.get_facecolor()[0]): shape.get_paths()[0] for shape in figure.axes[0].collections}
+    centres = result.cells.mean(axis=1)
+    shown = {colour: shape.contains_points(centres) for colour, shape in shapes.items()}
+    assert shown.keys() == {DIFFERENT, SAME}
+    assert (shown[DIFFERENT] == result.cell_differs).mean() > 0.99  # apart from cells that are thin as a line
+    assert (shown[SAME] != result.cell_differs).mean() > 0.99
     assert (tmp_path / "comparison.png").stat().st_size > 10_000
 
 
