@@ -10,11 +10,11 @@ from itertools import islice
 
 import numpy as np
 import torch
+from torch.nn.functional import linear
 
 from paretofoil.agents import load_agent
 from paretofoil.core.policy import QueryAtStates
 from paretofoil.core.question import Question, QuestionBatch
-from paretofoil.pcn.network import PCNNetwork
 from paretofoil.pcn.policy import PCNPolicy
 from paretofoil.search import CFZoo
 from paretofoil.study.case import enumerate_cases, make_case_question
@@ -24,19 +24,19 @@ AGENT, QUESTIONS = "deep-sea-treasure", 64
 
 
 class TorchPolicy:
-    """The trained torch module as a policy."""
+    """The policy as torch computes it."""
 
     def __init__(self, policy: PCNPolicy) -> None:
-        sizes = policy.state_size, policy.command_size, policy.num_actions, policy.hidden_size
-        self.network = PCNNetwork(*sizes, seed=0)
-        weights = {name.replace("_", "."): torch.tensor(array) for name, array in policy.arrays().items()}
-        self.network.load_state_dict(weights, strict=False)  # without scalings, which are in the weights already
-        self.masks = torch.ones(1, policy.num_actions, dtype=torch.bool)
+        layers = (*policy.state, *policy.command, *policy.head)
+        self.layers = [(torch.from_numpy(weight), torch.from_numpy(bias)) for weight, bias in layers]
 
     @torch.no_grad()
     def log_probs(self, states: np.ndarray, commands: np.ndarray) -> np.ndarray:
-        inputs = torch.from_numpy(states), torch.from_numpy(np.asarray(commands, dtype=np.float32))
-        return self.network(*inputs, self.masks.expand(len(states), -1)).numpy()
+        state, command, hidden, output = self.layers
+        embedded = torch.sigmoid(linear(torch.from_numpy(states), *state))
+        requested = torch.sigmoid(linear(torch.from_numpy(np.asarray(commands, dtype=np.float32)), *command))
+        outputs = linear(torch.relu(linear(embedded * requested, *hidden)), *output)
+        return torch.log_softmax(outputs, dim=1).numpy()
 
 
 @dataclass(eq=False)

@@ -17,15 +17,15 @@ from typing import Any
 
 import numpy as np
 import torch
-from torch import nn
+from torch.nn.functional import cross_entropy, linear
 
 from paretofoil import envs
 from paretofoil.agents import Agent
 from paretofoil.agents.training import make_agent, make_trainer, preset
 from paretofoil.core.question import QuestionBatch
 from paretofoil.pcn.config import TrainConfig
-from paretofoil.pcn.network import Learner, PCNNetwork
-from paretofoil.pcn.policy import Layer, PCNPolicy
+from paretofoil.pcn.network import Learner, PCNNetwork, draw_weights
+from paretofoil.pcn.policy import PCNPolicy
 from paretofoil.pcn.train import Trainer
 from paretofoil.study.case import enumerate_cases, make_case_question
 from paretofoil.study.table import Table
@@ -210,13 +210,12 @@ class AuthorsNetwork(PCNNetwork):
         factor: float | None,
     ) -> None:
         super().__init__(state_size, command_size, num_actions, hidden, seed)
-        self.factor = factor
-        self.second: dict[str, nn.Linear] = {}
+        self.factor, self.two_layers = factor, two_layers
         if two_layers:
-            with torch.random.fork_rng():
-                torch.manual_seed(seed + 1)
-                self.state_2, self.command_2 = nn.Linear(hidden, hidden), nn.Linear(hidden, hidden)
-            self.second = {"state": self.state_2, "command": self.command_2}
+            second = {"state_2": (hidden, hidden), "command_2": (hidden, hidden)}
+            self.sizes |= second
+            self.vector = np.concatenate([self.vector, draw_weights(second, seed + 1)])
+            self.layers = self.split(self.vector)
 
     def rescale(self, name: str, shift: np.ndarray, scale: np.ndarray) -> None:
         """Set the scaling of an input; a fixed factor replaces that of commands."""
@@ -224,26 +223,33 @@ class AuthorsNetwork(PCNNetwork):
             shift, scale = np.zeros_like(shift), np.full_like(scale, self.factor)
         super().rescale(name, shift, scale)
 
-    def forward(self, states: torch.Tensor, commands: torch.Tensor, masks: torch.Tensor) -> torch.Tensor:
-        hidden = self._embed("state", states) * self._embed("command", commands)
-        logits = self.output(torch.relu(self.hidden(hidden)))
-        return torch.log_softmax(logits.masked_fill(~masks, float("-inf")), dim=1)
+    def gradient(
+        self, states: np.ndarray, commands: np.ndarray, masks: np.ndarray, targets: np.ndarray, out: np.ndarray
+    ) -> float:
+        if not self.two_layers:
+            return super().gradient(states, commands, masks, targets, out)
+        vector = torch.tensor(self.vector, requires_grad=True)
+        layers: Any = self.split(vector)  # type: ignore[arg-type]  # views of a tensor, too
 
-    def _embed(self, name: str, inputs: torch.Tensor) -> torch.Tensor:
-        first: Any = getattr(self, name)(inputs)
-        return torch.sigmoid(self.second[name](torch.relu(first)) if name in self.second else first)
+        def embed(name: str, inputs: np.ndarray) -> torch.Tensor:
+            first = torch.relu(linear(torch.from_numpy(inputs), *layers[name]))
+            return torch.sigmoid(linear(first, *layers[f"{name}_2"]))
+
+        hidden = torch.relu(linear(embed("state", states) * embed("command", commands), *layers["hidden"]))
+        logits = linear(hidden, *layers["output"]).masked_fill(~torch.from_numpy(masks), -torch.inf)
+        loss: Any = cross_entropy(logits, torch.from_numpy(targets))
+        loss.backward()
+        out[:] = vector.grad
+        return float(loss.detach())
 
     def export(self) -> PCNPolicy:
         policy = super().export()
         assert isinstance(policy, PCNPolicy)
-        if not self.second:
+        if not self.two_layers:
             return policy
-        state, command = (_layer(self.second[name]) for name in ("state", "command"))
+        second = (self.layers[name] for name in ("state_2", "command_2"))
+        state, command = ((weight.copy(), bias.copy()) for weight, bias in second)
         return PCNPolicy(state=(*policy.state, state), command=(*policy.command, command), head=policy.head)
-
-
-def _layer(layer: nn.Linear) -> Layer:
-    return layer.weight.detach().numpy(), layer.bias.detach().numpy()
 
 
 if __name__ == "__main__":

@@ -5,9 +5,11 @@
 
 BEFORE and AFTER are folders of checkouts; AFTER is this one if omitted. Processes of both take turns, with one thread,
 and report CPU seconds. Parts: `answer` (one warm proven answer), `together` (many proven answers in one batch, as a
-study asks them), `explain` (one warm explanation, with rollouts and the proven range) and `cold` (one process of
-`paretofoil explain`). `--compiled` lets AFTER use the compiled form (extra `[fast]`), and `--held-out` asks other
-questions. Prints the least seconds of all rounds, how many statuses differ, and the ratios of distances.
+study asks them), `explain` (one warm explanation, with rollouts and the proven range), `train` (a training of at most
+40,000 steps) and `cold` (one process of `paretofoil explain`). `--compiled` lets AFTER use the compiled form (extra
+`[fast]`), and `--held-out` asks other questions. Prints the least seconds of all rounds, how many statuses differ, and
+the ratios of distances. For a training, the status is the share of the front that is reached, and the distance is the
+hypervolume.
 """
 
 import argparse
@@ -19,11 +21,12 @@ import subprocess
 import sys
 import tempfile
 import time
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
 AGENTS = ("deep-sea-treasure", "branch-path", "reward-line", "minecart", "collect-two")
-PARTS = ("answer", "together", "explain", "cold")
+PARTS = ("answer", "together", "explain", "train", "cold")
 COLD = ("deep-sea-treasure", "--command", "treasure=8,time=8", "--foil", "down")
 
 
@@ -103,6 +106,8 @@ def measure(part: str, name: str, count: int, options: argparse.Namespace) -> di
     from paretofoil.search import Exact
     from paretofoil.study.case import enumerate_cases, evenly, make_case_question
 
+    if part == "train":
+        return measure_training(name)
     if options.compiled:
         from paretofoil.proof.compiled import enable
 
@@ -128,6 +133,19 @@ def measure(part: str, name: str, count: int, options: argparse.Namespace) -> di
     answers = answer_all()
     seconds = (time.process_time() - began) / len(answers)
     return {"seconds": seconds, "answers": [(a.status.value, a.closest and a.closest.distance) for a in answers]}
+
+
+def measure_training(environment: str) -> dict[str, Any]:
+    """Return the CPU seconds of a short training, the share of the front that it reaches, and its hypervolume."""
+    from paretofoil import envs
+    from paretofoil.agents.training import make_trainer, preset
+
+    config = preset(envs.entry(environment))
+    trainer = make_trainer(envs.entry(environment), replace(config, steps=min(config.steps, 40_000)))
+    began = time.process_time()
+    result = trainer.run()
+    seconds = time.process_time() - began
+    return {"seconds": seconds, "answers": [(float(result.reached.mean()), result.hypervolume)]}
 
 
 if __name__ == "__main__":

@@ -36,7 +36,7 @@ def preset(entry: envs.CatalogueEntry, explore: Explore = "plans", returns: Retu
 
 
 def train(environment: str | envs.CatalogueEntry, *, name: str | None = None, seed: int = 0, **settings: Any) -> Agent:
-    """Train a Pareto Conditioned Network and return it as an agent. Needs the [torch] extra.
+    """Train a Pareto Conditioned Network and return it as an agent.
 
     Args:
         environment: a name from `paretofoil envs`, or your own entry (see `envs.describe`).
@@ -56,7 +56,7 @@ def train(environment: str | envs.CatalogueEntry, *, name: str | None = None, se
 
 
 def make_trainer(entry: envs.CatalogueEntry, config: TrainConfig) -> "Trainer":
-    from paretofoil.pcn.train import Trainer  # needs torch
+    from paretofoil.pcn.train import Trainer
 
     if entry.observation_size > MAX_OBSERVATION:
         expected = f"observations of at most {MAX_OBSERVATION:,} numbers, because a PCN has no layers for images"
@@ -66,7 +66,7 @@ def make_trainer(entry: envs.CatalogueEntry, config: TrainConfig) -> "Trainer":
 
 def resume_trainer(entry: envs.CatalogueEntry, checkpoint: Path) -> "Trainer":
     """Continue a training from its checkpoint."""
-    from paretofoil.pcn.train import Trainer  # needs torch
+    from paretofoil.pcn.train import Trainer
 
     return Trainer.resume(checkpoint, partial(envs.make_batch, entry), _reference(entry), entry.name)
 
@@ -96,6 +96,6 @@ def make_agent(name: str, entry: envs.CatalogueEntry, result: "TrainResult") -> 
             "reached": int(result.reached.sum()),
             "stopped by the step limit": float(result.truncated.max()),
             "config": asdict(result.config),
-            "versions": installed_versions("torch", "numpy", "gymnasium", "mo-gymnasium"),
+            "versions": installed_versions("numpy", "gymnasium", "mo-gymnasium"),
         },
     )

@@ -1,1 +1,1 @@
-"""Pareto Conditioned Networks: the policy in NumPy, and its training in torch."""
+"""Pareto Conditioned Networks: the policy in NumPy, and its training."""

@@ -140,6 +140,8 @@ def check_learner(path: Path, ours: Mapping[str, np.ndarray], stored: Mapping[st
     for name in sorted({*expected, *got}):
         if expected.get(name) != got.get(name):
             raise InvalidInput.expected(f"{name} of {path} to be {_form(expected, name)}", _form(got, name))
+        if name.endswith((".step", ".exp_avg_sq")) and (stored[name] < 0).any():
+            raise InvalidInput.expected(f"{name} of {path} to be at least 0", float(stored[name].min()))
 
 
 def _sizes(forms: Mapping[str, tuple[np.dtype, tuple[int, ...]]]) -> str:

@@ -1,26 +1,22 @@
-"""Training of the network in torch; `PCNNetwork.export` returns the NumPy policy that is deployed."""
+"""Training of the network in NumPy; `PCNNetwork.export` returns the policy that is deployed."""
 
-from typing import Any
+from collections.abc import Mapping
 
 import numpy as np
 
 from paretofoil.core.amounts import ActionSpace
-from paretofoil.core.errors import InvalidInput
 from paretofoil.pcn.policy import PCN, Layer, PCNActor, PCNPolicy
 from paretofoil.pcn.replay import Samples
 
-try:
-    import torch
-    from torch import nn
-except ImportError:
-    raise InvalidInput.missing("torch", "torch") from None
+DECAYS, EPSILON = (0.9, 0.999), 1e-8
+"""Adam's decays of the two moments, and the number that it adds to the divisor."""
 
 
-class PCNNetwork(nn.Module):
+class PCNNetwork:
     """The network of `PCNPolicy` with scaled inputs: s' = (s - shift) * scale, and likewise for commands.
 
     The scalings follow the replay. `export` folds them into the weights. The outputs for continuous actions are scaled,
-    too: -1 is the lowest amount and 1 the highest.
+    too: -1 is the lowest amount and 1 the highest. All weights and biases lie in one float32 vector.
     """
 
     def __init__(
@@ -32,74 +28,123 @@ class PCNNetwork(nn.Module):
         seed: int,
         action_space: ActionSpace | None = None,
     ) -> None:
-        super().__init__()
         self.action_space = action_space
-        with (
-            torch.random.fork_rng()
-        ):  # the initial weights depend only on the seed, and the global generator is not changed
-            torch.manual_seed(seed)
-            self.state = nn.Linear(state_size, hidden)
-            self.command = nn.Linear(command_size, hidden)
-            self.hidden = nn.Linear(hidden, hidden)
-            self.output = nn.Linear(hidden, num_actions)
-        for name, size in (("state", state_size), ("command", command_size)):
-            self.register_buffer(f"{name}_shift", torch.zeros(size, dtype=torch.float64))
-            self.register_buffer(f"{name}_scale", torch.ones(size, dtype=torch.float64))
+        sizes = {"state": (state_size, hidden), "command": (command_size, hidden)}
+        self.sizes = sizes | {"hidden": (hidden, hidden), "output": (hidden, num_actions)}
+        self.vector = draw_weights(self.sizes, seed)
+        self.layers = self.split(self.vector)
+        self.shift = {name: np.zeros(inputs) for name, (inputs, _) in sizes.items()}
+        self.scale = {name: np.ones(inputs) for name, (inputs, _) in sizes.items()}
+
+    def split(self, vector: np.ndarray) -> dict[str, Layer]:
+        """Return the weight and the bias of each layer in a vector of all of them, as views."""
+        layers, start = {}, 0
+        for name, (inputs, outputs) in self.sizes.items():
+            middle = start + inputs * outputs
+            end = middle + outputs
+            layers[name] = vector[start:middle].reshape(outputs, inputs), vector[middle:end]
+            start = end
+        return layers
 
     def rescale(self, name: str, shift: np.ndarray, scale: np.ndarray) -> None:
         """Set the scaling of the input "state" or "command"."""
-        getattr(self, f"{name}_shift").copy_(torch.from_numpy(np.asarray(shift, dtype=np.float64)))
-        getattr(self, f"{name}_scale").copy_(torch.from_numpy(np.asarray(scale, dtype=np.float64)))
+        self.shift[name][:], self.scale[name][:] = shift, scale
 
-    def scaled(self, name: str, inputs: np.ndarray) -> torch.Tensor:
+    def scaled(self, name: str, inputs: np.ndarray) -> np.ndarray:
         """Return the scaled inputs (N, size), in float32."""
-        shift, scale = getattr(self, f"{name}_shift"), getattr(self, f"{name}_scale")
-        return ((torch.from_numpy(np.asarray(inputs, dtype=np.float64)) - shift) * scale).float()
+        scaled: np.ndarray = (np.asarray(inputs, dtype=np.float64) - self.shift[name]) * self.scale[name]
+        return scaled.astype(np.float32)
 
-    def forward(self, states: torch.Tensor, commands: torch.Tensor, masks: torch.Tensor) -> torch.Tensor:
-        """Return log-probabilities (N, A) for scaled states and commands; -inf for invalid actions.
+    def gradient(
+        self, states: np.ndarray, commands: np.ndarray, masks: np.ndarray, targets: np.ndarray, out: np.ndarray
+    ) -> float:
+        """Write the gradient of the mean loss into `out`, a vector like `vector`, and return the loss.
 
-        For continuous actions, return the scaled amounts (N, dimensions).
+        The loss of actions (N,) is their negative log-likelihood among the valid ones; that of scaled amounts
+        (N, dimensions) is their squared error. States and commands are scaled.
         """
-        hidden = torch.sigmoid(self.state(states)) * torch.sigmoid(self.command(commands))
-        outputs: torch.Tensor = self.output(torch.relu(self.hidden(hidden)))
-        if self.action_space is not None:
-            return outputs
-        return torch.log_softmax(outputs.masked_fill(~masks, float("-inf")), dim=1)
-
-    def loss(self, outputs: torch.Tensor, actions: torch.Tensor) -> torch.Tensor:
-        """Return the mean loss of actions (N,): their negative log-likelihood, or the squared error of amounts."""
+        weights, gradients = self.layers, self.split(out)
+        state, command = _sigmoid(_affine(states, weights["state"])), _sigmoid(_affine(commands, weights["command"]))
+        product = state * command
+        hidden = np.maximum(_affine(product, weights["hidden"]), 0)
+        outputs = _affine(hidden, weights["output"])
         if self.action_space is None:
-            return -outputs.gather(1, actions[:, None]).mean()
-        low, high = (torch.tensor(side) for side in (self.action_space.low, self.action_space.high))
-        return nn.functional.mse_loss(outputs, ((2 * actions - low - high) / (high - low)).float())
+            outputs = np.where(masks, outputs, -np.inf)
+            outputs -= outputs.max(axis=1, keepdims=True)
+            exponentials = np.exp(outputs)
+            sums, rows = exponentials.sum(axis=1, keepdims=True), np.arange(len(outputs))
+            loss = float(np.mean(np.log(sums[:, 0]) - outputs[rows, targets]))
+            slopes = exponentials / sums
+            slopes[rows, targets] -= 1
+            slopes /= len(outputs)
+        else:
+            errors = outputs - targets
+            loss, slopes = float(np.mean(errors**2)), errors * (2 / errors.size)
+        _write_gradient(slopes, hidden, gradients["output"])
+        slopes = slopes @ weights["output"][0] * (hidden > 0)
+        _write_gradient(slopes, product, gradients["hidden"])
+        slopes = slopes @ weights["hidden"][0] * product
+        _write_gradient(slopes * (1 - state), states, gradients["state"])
+        _write_gradient(slopes * (1 - command), commands, gradients["command"])
+        return loss
 
     def export(self) -> PCN:
         """Return the policy to deploy; the scalings are folded into the first layers, in float64."""
 
         def fold(name: str) -> Layer:
-            layer: nn.Linear = getattr(self, name)
-            weight = layer.weight.detach().double() * getattr(self, f"{name}_scale")
-            bias = layer.bias.detach().double() - weight @ getattr(self, f"{name}_shift")
-            return weight.float().numpy(), bias.float().numpy()
+            weight, bias = (values.astype(np.float64) for values in self.layers[name])
+            weight *= self.scale[name]
+            return weight.astype(np.float32), (bias - weight @ self.shift[name]).astype(np.float32)
 
-        hidden, (weight, bias) = (
-            (layer.weight.detach().numpy(), layer.bias.detach().numpy()) for layer in (self.hidden, self.output)
-        )
+        (hidden, shift), (weight, bias) = self.layers["hidden"], self.layers["output"]
         space = self.action_space
         if space is not None:
             half, middle = (space.high - space.low) / 2, (space.high + space.low) / 2
             weight, bias = (half[:, None] * weight).astype(np.float32), (half * bias + middle).astype(np.float32)
-        network = PCNPolicy(state=(fold("state"),), command=(fold("command"),), head=(hidden, (weight, bias)))
+        network = PCNPolicy(
+            state=(fold("state"),),
+            command=(fold("command"),),
+            head=((hidden.copy(), shift.copy()), (weight.copy(), bias.copy())),
+        )
         return network if space is None else PCNActor(network, space)
 
 
+def draw_weights(sizes: Mapping[str, tuple[int, int]], seed: int) -> np.ndarray:
+    """Return initial weights and biases, uniform within 1 / sqrt(inputs).
+
+    They are the numbers that torch draws, in which earlier versions trained.
+    """
+    bits = np.random.RandomState(seed & 0xFFFFFFFF)  # the Mersenne Twister of torch
+    parts = []
+    for inputs, outputs in sizes.values():
+        limit = np.float64(np.float32(1 / np.sqrt(inputs)))
+        drawn = bits.randint(2**32, size=(inputs + 1) * outputs, dtype=np.uint32) & 0xFFFFFF
+        parts.append((drawn * 2.0**-24 * (2 * limit) - limit).astype(np.float32))
+    return np.concatenate(parts)
+
+
+def _affine(inputs: np.ndarray, layer: Layer) -> np.ndarray:
+    outputs: np.ndarray = inputs @ layer[0].T + layer[1]
+    return outputs
+
+
+def _sigmoid(values: np.ndarray) -> np.ndarray:
+    sigmoid: np.ndarray = 0.5 * np.tanh(0.5 * values) + 0.5
+    return sigmoid
+
+
+def _write_gradient(slopes: np.ndarray, inputs: np.ndarray, out: Layer) -> None:
+    """Write the gradient of a layer's weight and bias, given the slopes of its outputs."""
+    np.matmul(slopes.T, inputs, out=out[0])
+    np.sum(slopes, axis=0, out=out[1])
+
+
 class Learner:
-    """A network and its optimiser: supervised learning of the actions of the replay."""
+    """A network and its optimiser, Adam: supervised learning of the actions of the replay."""
 
     def __init__(self, network: PCNNetwork) -> None:
         self.network = network
-        self.optimiser = torch.optim.Adam(network.parameters(), fused=True)
+        self.steps, self.moments = 0, np.zeros((2, network.vector.size), dtype=np.float32)
 
     def fit(
         self,
@@ -110,39 +155,60 @@ class Learner:
         rng: np.random.Generator,
     ) -> float:
         """Make one update per learning rate on samples drawn by their probabilities; return the mean loss."""
-        states = self.network.scaled("state", samples.states)
-        commands = self.network.scaled("command", samples.commands)
-        masks = torch.from_numpy(samples.masks)
-        actions = torch.from_numpy(samples.actions)
+        network = self.network
+        states, commands = network.scaled("state", samples.states), network.scaled("command", samples.commands)
+        targets, space = samples.actions, network.action_space
+        if space is not None:
+            targets = ((2 * targets - space.low - space.high) / (space.high - space.low)).astype(np.float32)
         cumulative = np.cumsum(probabilities)
         draws = rng.random((len(learning_rates), batch_size)) * cumulative[-1]
-        batches = torch.from_numpy(np.searchsorted(cumulative, draws, side="right").clip(max=len(cumulative) - 1))
-        total = 0.0
-        for batch, learning_rate in zip(batches, learning_rates, strict=True):
-            self.optimiser.param_groups[0]["lr"] = float(learning_rate)
-            loss: Any = self.network.loss(self.network(states[batch], commands[batch], masks[batch]), actions[batch])
-            self.optimiser.zero_grad()
-            loss.backward()
-            self.optimiser.step()
-            total += float(loss.detach())
+        batches = np.searchsorted(cumulative, draws, side="right").clip(max=len(cumulative) - 1)
+        total, gradient = 0.0, np.empty_like(network.vector)
+        with np.errstate(over="ignore", invalid="ignore"):  # the loss shows that a training diverges
+            for batch, rate in zip(batches, learning_rates, strict=True):
+                total += network.gradient(
+                    states[batch], commands[batch], samples.masks[batch], targets[batch], gradient
+                )
+                self.update(gradient, float(rate))
         return total / max(len(learning_rates), 1)
+
+    def update(self, gradient: np.ndarray, rate: float) -> None:
+        """Make one step of Adam."""
+        self.steps += 1
+        mean, square = self.moments
+        mean += (1 - DECAYS[0]) * (gradient - mean)
+        square *= DECAYS[1]
+        square += (1 - DECAYS[1]) * gradient**2
+        rate, most = rate / (1 - DECAYS[0] ** self.steps), (1 - DECAYS[1] ** self.steps) ** 0.5
+        self.network.vector -= rate * mean / (np.sqrt(square) / most + EPSILON)
 
     def arrays(self) -> dict[str, np.ndarray]:
         """Return the weights, scalings and Adam moments by name; `restore` is the inverse."""
-        arrays = {f"network.{name}": value.numpy().copy() for name, value in self.network.state_dict().items()}
-        for index, state in self.optimiser.state_dict()["state"].items():
-            for name, value in state.items():
-                arrays[f"optimiser.{index}.{name}"] = value.numpy().copy()
+        network = self.network
+        arrays = {f"network.{name}_shift": value.copy() for name, value in network.shift.items()}
+        arrays |= {f"network.{name}_scale": value.copy() for name, value in network.scale.items()}
+        arrays |= {f"network.{name}": value.copy() for name, value in self._named(network.vector)}
+        for moment, vector in zip(("exp_avg", "exp_avg_sq"), self.moments, strict=True):
+            for number, (_, value) in enumerate(self._named(vector)):
+                arrays[f"optimiser.{number}.{moment}"] = value.copy()
+                arrays[f"optimiser.{number}.step"] = np.array([self.steps], dtype=np.float32)
         return arrays
 
-    def restore(self, arrays: dict[str, np.ndarray]) -> None:
-        """Set the state to the result of `arrays`."""
-        tensors = {name: torch.from_numpy(value.copy()) for name, value in arrays.items()}
-        prefix = "network."
-        self.network.load_state_dict({k[len(prefix) :]: v for k, v in tensors.items() if k.startswith(prefix)})
-        moments: dict[int, dict[str, torch.Tensor]] = {}
-        for key, value in tensors.items():
-            if key.startswith("optimiser."):
-                _, index, name = key.split(".")
-                moments.setdefault(int(index), {})[name] = value
-        self.optimiser.load_state_dict({**self.optimiser.state_dict(), "state": moments})
+    def restore(self, arrays: Mapping[str, np.ndarray]) -> None:
+        """Set the state to the result of `arrays`, also of earlier versions, which trained in torch."""
+        network = self.network
+        for name in network.shift:
+            network.rescale(name, arrays[f"network.{name}_shift"], arrays[f"network.{name}_scale"])
+        for name, value in self._named(network.vector):
+            value[...] = arrays[f"network.{name}"]
+        for moment, vector in zip(("exp_avg", "exp_avg_sq"), self.moments, strict=True):
+            for number, (_, value) in enumerate(self._named(vector)):
+                value[...] = arrays.get(f"optimiser.{number}.{moment}", 0.0)  # missing before the first update
+        self.steps = int(arrays.get("optimiser.0.step", np.zeros(1)).item())
+
+    def _named(self, vector: np.ndarray) -> list[tuple[str, np.ndarray]]:
+        """Return the parts of a vector like the network's by name, as views."""
+        layers = self.network.split(vector).items()
+        return [
+            (f"{name}.{part}", v) for name, layer in layers for part, v in zip(("weight", "bias"), layer, strict=True)
+        ]
