@@ -205,52 +205,34 @@ def morl(name: str, env: str, **arguments: Any) -> Any:
     return getattr(import_module(module), kind)(mo_gymnasium.make(env), log=False, seed=0, **arguments)  # type: ignore[attr-defined]
 
 
-def pcn() -> None:
-    """Import a PCN with discrete actions from its file."""
+def pcn(environment: str, name: str, front: str) -> None:
+    """Import a PCN from its file and explain its first decision under the first command of a front."""
     import numpy as np
 
     import paretofoil as pf
 
-    agent = morl("pcn.pcn.PCN", SEA, scaling_factor=np.array([0.1, 0.1, 0.01]))
+    agent = morl("pcn.pcn.PCN", environment, scaling_factor=np.array([0.1, 0.1, 0.01]))
     with tempfile.TemporaryDirectory() as folder:
         agent.save("pcn", folder)
-        file = Path(folder, "pcn.pt")
-        front = Path(folder, "front.txt")
-        front.write_text("1,-1,1\n8,-8,8\n")
-        imported = pf.import_agent(file, "deep-sea-treasure", front=front)
-    explain(imported.policy, pf.rollout(imported, [8, -8, 8])[0].state, [8, -8, 8], imported.space)
+        Path(folder, "front.txt").write_text(front)
+        imported = pf.import_agent(Path(folder, "pcn.pt"), name, front=Path(folder, "front.txt"))
+    command = imported.front[0]
+    explain(imported.policy, pf.rollout(imported, command)[0].state, command, imported.space)
 
 
-def actor(name: str, **arguments: Any) -> None:
-    """Explain the mean of an actor of MORL-Baselines with continuous actions."""
-    import torch
-    from torch import nn
+def actor_file(name: str) -> None:
+    """Explain an actor of MORL-Baselines with continuous actions, read from its file."""
+    import numpy as np
 
     import paretofoil as pf
 
-    agent = morl(name, CAR, **arguments)
-
-    class Mean(nn.Module):
-        def __init__(self) -> None:
-            super().__init__()
-            self.network = agent.model if hasattr(agent, "model") else agent.policy
-
-        def forward(self, states: Any, commands: Any) -> Any:
-            if hasattr(agent, "model"):  # a PCN
-                return self.network(states, commands[:, :-1], commands[:, -1:])
-            act = getattr(self.network, "get_action", self.network)
-            return act(states, commands)
-
-    dim = agent.reward_dim
-    names = [f"objective {i}" for i in range(dim)]
-    space, command = pf.CommandSpace.preferences(names), [1.0 / dim] * dim
-    if hasattr(agent, "model"):
-        space = pf.CommandSpace([-100.0] * dim + [1.0], [0.0] * dim + [100.0], [*names, "horizon"])  # type: ignore[arg-type]
-        command = [-50.0] * dim + [50.0]
-    actions = pf.ActionSpace(["force"], [""], [-1.0], [1.0])  # type: ignore[arg-type]
-    policy = pf.from_torch(Mean().eval(), [-0.5, 0.0], space, actions=actions)
-    with torch.no_grad():
-        explain(policy, [-0.5, 0.0], command)
+    agent = morl(name, CAR)
+    if hasattr(agent, "set_weight_support"):
+        agent.set_weight_support([np.array([1.0, 0.0])])
+    with tempfile.TemporaryDirectory() as folder:
+        agent.save(save_replay_buffer=False, save_dir=folder, filename="model")
+        policy = pf.from_morl(f"{folder}/model.tar", ["time", "fuel"], ["force"])
+    explain(policy, [-0.5, 0.0], [0.5, 0.5])
 
 
 def envelope() -> None:
@@ -334,23 +316,22 @@ AGENTS: dict[str, tuple[str, str, Callable[[], None]]] = {
         for k in ("MaskablePPO", "TRPO", "QRDQN")
     },
     "RecurrentPPO": (SB3_CONTRIB, "`pf.from_sb3`", lambda: sb3("RecurrentPPO", CONTRIB, policy="MultiInputLstmPolicy")),
-    "PCN": (MORL, "`paretofoil import`", pcn),
+    "PCN": (MORL, "`paretofoil import`", lambda: pcn(SEA, "deep-sea-treasure", "8,-8,8\n1,-1,1\n")),
     "PCN, continuous": (
         MORL,
-        "`pf.from_torch(..., actions=...)`",
-        lambda: actor("pcn.pcn.PCN", scaling_factor=[0.1, 0.1, 0.01]),
+        "`paretofoil import`",
+        lambda: pcn("water-reservoir-v0", "water-reservoir", "-36,-78,12\n-40,-60,12\n"),
     ),
     "Envelope": (MORL, "`pf.from_q_module`", envelope),
     "Envelope, its file": (MORL, "`paretofoil import`", lambda: file_of("envelope.envelope.Envelope")),
     "GPI-LS": (MORL, "`pf.from_q_table`", lambda: gpi("GPILS")),
     "GPI-PD": (MORL, "`pf.from_q_table`", lambda: gpi("GPIPD")),
     "GPI-LS, its file": (MORL, "`paretofoil import`", lambda: file_of("gpi_pd.gpi_pd.GPILS")),
-    "GPI-LS, continuous": (
-        MORL,
-        "`pf.from_torch(..., actions=...)`",
-        lambda: actor("gpi_pd.gpi_pd_continuous_action.GPILSContinuousAction"),
-    ),
-    "CAPQL": (MORL, "`pf.from_torch(..., actions=...)`", lambda: actor("capql.capql.CAPQL")),
+    **{
+        f"{k}, continuous": (MORL, "`pf.from_morl`", partial(actor_file, f"gpi_pd.gpi_pd_continuous_action.{name}"))
+        for k, name in (("GPI-LS", "GPILSContinuousAction"), ("GPI-PD", "GPIPDContinuousAction"))
+    },
+    "CAPQL": (MORL, "`pf.from_morl`", partial(actor_file, "capql.capql.CAPQL")),
     "CAPQL, its file": (MORL, "`paretofoil import`", lambda: file_of("capql.capql.CAPQL")),
 }
 """Library, door and trial of each kind of agent."""

@@ -3,6 +3,7 @@
 from paretofoil.agents.agent import Agent as Agent
 from paretofoil.agents.agent import rollout as rollout
 from paretofoil.agents.import_agent import import_agent as import_agent
+from paretofoil.agents.morl import from_morl as from_morl
 from paretofoil.agents.onnx import from_onnx as from_onnx
 from paretofoil.agents.sb3 import from_sb3 as from_sb3
 from paretofoil.agents.store import list_agents as list_agents

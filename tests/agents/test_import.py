@@ -366,7 +366,7 @@ def _saved(value: Any) -> bytes:
 OTHER_KINDS = {
     "Envelope": (lambda: _saved({"q_net_state_dict": nn.Linear(1, 1).state_dict()}), "pass its q_net to pf.from_q_mod"),
     "GPI-LS": (lambda: _saved({"psi_net_0_state_dict": nn.Linear(1, 1).state_dict(), "M": []}), "use pf.from_q_table"),
-    "CAPQL": (lambda: _saved({"policy_state_dict": {}, "q_net_0_state_dict": {}}), "an actor with continuous actions"),
+    "CAPQL": (lambda: _saved({"policy_state_dict": {}, "q_net_0_state_dict": {}}), "use pf.from_morl"),
     "weights": (
         lambda: _saved(nn.Linear(1, 1).state_dict()),
         "a torch module or its weights; load it and use pf.from_",
@@ -398,3 +398,56 @@ def test_a_pcn_with_continuous_actions_is_imported_with_its_amounts(put: Callabl
         pf.import_agent(put(saved, "water.pt"), "deep-sea-treasure")
     with pytest.raises(InvalidInput, match="an environment with discrete actions"):
         pf.import_agent(put(morl_file(morl_network(1, 3, 1)), "sea.pt"), "water-reservoir", front=front)
+
+
+class MorlActor(nn.Module):
+    """An actor as CAPQL has: two outputs, of which the second is the logarithm of a deviation."""
+
+    def __init__(self) -> None:
+        super().__init__()
+        self.latent_pi = nn.Sequential(nn.Linear(4, 16), nn.ReLU(), nn.Linear(16, 8), nn.ReLU())
+        self.mean, self.log_std_linear = nn.Linear(8, 2), nn.Linear(8, 2)
+        self.register_buffer("action_scale", torch.tensor([1.0, 50.0]))
+        self.register_buffer("action_bias", torch.tensor([0.0, 50.0]))
+
+    def forward(self, states: Any, weights: Any) -> Any:
+        hidden = self.latent_pi(torch.cat([states, weights], dim=1))
+        return torch.tanh(self.mean(hidden)) * self.action_scale + self.action_bias
+
+
+def saved_actor(actor: nn.Module, **others: Any) -> bytes:
+    optimizer = torch.optim.Adam(actor.parameters())
+    actor(torch.ones(1, 2), torch.ones(1, 2)).sum().backward()
+    optimizer.step()
+    values = {"policy_state_dict": actor.state_dict(), "policy_optimizer_state_dict": optimizer.state_dict()}
+    return _saved(values | {"M": [torch.tensor([1.0, 0.0])]} | others)
+
+
+def test_an_actor_of_morl_baselines_is_read_from_its_file_with_its_ranges(put: Callable[..., Path]) -> None:
+    torch.manual_seed(0)
+    actor = MorlActor()
+    file = put(saved_actor(actor))
+    policy = pf.from_morl(file, ["speed", "energy"], ["turn", "thrust"])
+    assert (policy.actions.low.tolist(), policy.actions.high.tolist()) == ([-1.0, 0.0], [1.0, 100.0])
+    weights = np.random.default_rng(0).dirichlet([1, 1], size=50).astype(np.float32)
+    states = np.linspace(-1, 1, 100, dtype=np.float32).reshape(50, 2)
+    with torch.no_grad():
+        expected = actor(torch.from_numpy(states), torch.from_numpy(weights)).numpy()
+    assert np.allclose(policy.amounts(states, weights), expected, atol=1e-5)
+    answer = pf.explain(policy, state=states[0], command=[0.5, 0.5], foil=pf.more("thrust", 0.5))
+    assert answer.status.value.startswith("proven")
+    assert pf.from_morl(file, ["speed", "energy"]).actions.names == ("action 0", "action 1")
+
+
+@pytest.mark.parametrize(
+    ("content", "objectives", "message"),
+    [
+        (lambda: saved_actor(MorlActor()), 4, "got 4 objectives of 4 inputs"),
+        (lambda: saved_actor(MorlActor(), replay_buffer=Path()), 2, "save_replay_buffer=False"),
+        (lambda: _saved({"policy_state_dict": nn.Linear(1, 1).state_dict()}), 2, "layers of an actor"),
+        (lambda: _saved({"q_net_state_dict": nn.Linear(1, 1).state_dict()}), 2, "got Envelope of MORL-Baselines"),
+    ],
+)
+def test_a_file_without_a_known_actor_is_refused(put: Any, content: Any, objectives: int, message: str) -> None:
+    with pytest.raises(InvalidInput, match=message):
+        pf.from_morl(put(content()), [f"objective {i}" for i in range(objectives)])

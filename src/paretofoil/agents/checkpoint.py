@@ -1,4 +1,4 @@
-"""Reads Pareto Conditioned Networks of MORL-Baselines and of the authors from files of `torch.save`.
+"""Reads networks of MORL-Baselines and PCNs of the authors from files of `torch.save`.
 
 Such a file is an archive of a pickled module and of the numbers of its tensors. A pickle is a program that names and
 calls functions. Here it is not executed: `read_pickle` returns names as `Name` and calls as `Call`. A name that is not
@@ -146,8 +146,8 @@ def _set_item(stack: _Stack) -> None:
 
 def _fill(stack: _Stack, items: list[Any]) -> None:
     keys = items[::2]
-    if not all(isinstance(key, str) for key in keys):  # hashing a deeply nested tuple could crash
-        raise TypeError("not names")
+    if not all(isinstance(key, str | int) for key in keys):  # hashing a deeply nested tuple could crash
+        raise TypeError("neither names nor numbers")
     stack[-1].update(zip(keys, items[1::2], strict=True))
 
 
@@ -205,6 +205,7 @@ _RELU, _SIGMOID, _LOG_SOFTMAX = (f"{_ACTIVATION} {name}" for name in ("ReLU", "S
 _LINEAR, _SEQUENTIAL = "torch.nn.modules.linear Linear", "torch.nn.modules.container Sequential"
 _PARAMETER, _TENSOR = "torch._utils _rebuild_parameter", "torch._utils _rebuild_tensor_v2"
 _STORAGES = {"torch FloatStorage": "<f4", "torch DoubleStorage": "<f8"}
+_POLICY = "policy_state_dict"
 _IGNORED = (
     *("__builtin__ set", "builtins set", "_codecs encode", "numpy dtype"),
     *("numpy._core.multiarray scalar", "numpy.core.multiarray scalar"),
@@ -251,7 +252,7 @@ def read_checkpoint(path: str | Path) -> Checkpoint:
 _OTHER_KINDS = (
     (b"lcn.lcn", "an LCN of MORL-Baselines; load it and pass its model to pf.from_torch"),
     (b"psi_net_0_state_dict", "GPI-LS or GPI-PD of MORL-Baselines; load it and use pf.from_q_table"),
-    (b"policy_state_dict", "an actor with continuous actions; load it and use pf.from_torch with actions="),
+    (_POLICY.encode(), "CAPQL or GPI-LS with continuous actions, of MORL-Baselines; use pf.from_morl"),
     (b"q_net_state_dict", "Envelope of MORL-Baselines; load it and pass its q_net to pf.from_q_module"),
     (b"_stable_baselines3_version", "a model of Stable-Baselines3; load it and use pf.from_sb3"),
     (b"constants.pkl", "a TorchScript module; use pf.from_torch(torch.jit.load(file), ...)"),
@@ -285,7 +286,10 @@ class _Archive:
         folders = [name.removesuffix("/data.pkl") for name in files.namelist() if name.endswith("/data.pkl")]
         if len(folders) != 1:
             raise InvalidInput.expected("an archive of torch.save with one data.pkl", len(folders))
-        return cls(files, folders[0])
+        archive = cls(files, folders[0])
+        if archive.byte_order != b"little":
+            raise InvalidInput.expected("little-endian numbers", brief(archive.byte_order))
+        return archive
 
     def read(self, name: str) -> bytes:
         try:
@@ -309,8 +313,6 @@ _BROKEN = (zipfile.BadZipFile, zlib.error, struct.error, ValueError, EOFError, O
 
 
 def _read_network(archive: _Archive, sha256: str) -> Checkpoint:
-    if archive.byte_order != b"little":
-        raise InvalidInput.expected("little-endian numbers", brief(archive.byte_order))
     network = read_pickle(archive.read("data.pkl"), ALLOWED)
     if not isinstance(network, Call) or network.name not in CLASSES:
         classes = ", ".join(name.replace(" ", ".") for name in CLASSES)
@@ -327,6 +329,22 @@ def _read_network(archive: _Archive, sha256: str) -> Checkpoint:
         sha256=sha256,
         continuous=continuous,
     )
+
+
+def read_actor(path: str | Path) -> dict[str, np.ndarray]:
+    """Return the weights of the actor by name, from a file of CAPQL or GPI-LS with continuous actions."""
+    data = read_bytes(Path(path), "an actor")
+    try:
+        archive = _Archive.open(data)
+        stored = read_pickle(archive.read("data.pkl"), ALLOWED)
+        weights = stored.get(_POLICY) if isinstance(stored, dict) else None
+        if not isinstance(weights, dict) or not weights:
+            got = _other_kind(data) or _name(stored)
+            raise InvalidInput.expected("an actor of CAPQL or GPI-LS with continuous actions", got)
+        return {str(name): _read_tensor(archive, value, str(name)) for name, value in weights.items()}
+    except InvalidInput as error:
+        advice = "; save the agent with save_replay_buffer=False" if b"replay_buffer" in data else ""
+        raise InvalidInput(f"{path}: {error}{advice}") from None
 
 
 def _read_factor(archive: _Archive, network: Call, size: int) -> np.ndarray:
