@@ -27,9 +27,9 @@ from paretofoil.pcn.config import TrainConfig
 from paretofoil.pcn.network import Learner, PCNNetwork, draw_weights
 from paretofoil.pcn.policy import PCNPolicy
 from paretofoil.pcn.train import Trainer
+from paretofoil.search import Boundary
 from paretofoil.study.case import enumerate_cases, make_case_question
 from paretofoil.study.table import Table
-from paretofoil_paper.budgets import boundary
 from paretofoil_paper.paper_tables import ENVIRONMENTS
 from paretofoil_paper.protocols import PAPER_STRESS
 
@@ -44,7 +44,7 @@ FACTORS = (
 VARIANTS = (OURS, *FACTORS, ALL)
 COMMAND_FACTORS = {"deep-sea-treasure": 0.1}
 """The authors multiply commands by a fixed factor, 1 in the other environments."""
-SEARCH = boundary()
+SEARCH = Boundary()
 FILE = "factors.csv"
 
 
@@ -71,8 +71,8 @@ def measure_factors(path: Path, seeds: Sequence[int] = SEEDS) -> Iterator[Factor
         writer = csv.DictWriter(file, [field.name for field in fields(FactorAgent)], lineterminator="\n")
         if not known:
             writer.writeheader()
-        for environment in SMALL:
-            for seed in seeds:
+        for seed in seeds:
+            for environment in SMALL:
                 for variant in VARIANTS:
                     if (environment, variant, seed) not in known:
                         row = measure_agent(environment, variant, seed)

@@ -58,7 +58,7 @@ VERBS = {
     "figure": ["figure", "front", "bad"],
     "study run": ["study", "run", "bad", "--search", "nearest-front", "--workers", "1", "--out", "new.sqlite"],
     "study resume": ["study", "resume", "study.sqlite", "--workers", "1"],
-    "reproduce": ["reproduce", "front", "--only", "minecart", "--agent", "minecart=bad", "--out", "results"],
+    "reproduce": ["reproduce", "stress", "--only", "minecart", "--agent", "minecart=bad", "--out", "results"],
 }
 
 

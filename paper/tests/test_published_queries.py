@@ -21,7 +21,7 @@ RAYS = ("command", "front", "endpoints", "bisection")
 def spent(study: str) -> list[tuple[str, Status, int, int, int]]:
     """Environment, outcome, and the queries of the rays, of ZOO and of the final bisection, for each case."""
     rows = [row for row in read_parquet(RESULTS / "rows" / f"{study}.parquet").rows if row.search == "cf-zoo:as-run"]
-    counts = [json.loads(row.answer)["queries"] for row in rows]
+    counts = [json.loads(row.answer)["search"]["queries"] for row in rows]
     environments = map(Plan(RESULTS).environment_of, rows)
     return [
         (environment, row.status, sum(count.get(phase, 0) for phase in RAYS), count["zoo"], count.get("final", 0))

@@ -57,50 +57,50 @@ class OtherRows:
 
 
 def other_rows(plan: Plan) -> OtherRows:
-    """Read the recorded rows."""
-    studies = []
+    """Read the recorded rows; White-CW may be missing."""
+    studies: dict[str, Sequence[Row]] = {}
     for name, (searches, rule) in STUDIES.items():
-        if not (plan.out / "rows" / f"{name}.parquet").is_file():
-            return OtherRows()
-        described = {label: describe_search(search) for label, search in searches.items()}
-        studies.append(plan.recorded_rows(name, {"searches": described, "rule": describe_rule(rule)}))
-    stress, exact, comparison = studies
-    return OtherRows(stress, exact, comparison)
+        if (plan.out / "rows" / f"{name}.parquet").is_file():
+            described = {label: describe_search(search) for label, search in searches.items()}
+            studies[name] = plan.recorded_rows(name, {"searches": described, "rule": describe_rule(rule)})
+    return OtherRows(*(studies.get(name, ()) for name in STUDIES))
 
 
-def others_table(rows: OtherRows) -> Table:
+def others_table(rows: OtherRows, ours: Mapping[str, Proportion]) -> Table:
     """Return the authors' agents: what is solved, what is proven infeasible, and the rates of the paper and of ours."""
     lines: list[tuple[Any, ...]] = []
     for environment in AGENTS:
-        name, ours = agent_name(environment), OURS.get(environment, environment)
-        of_agent = [row for row in rows.stress if row.case.agent == name]
-        zoo, boundary = (
-            Proportion(sum(row.found for row in of_agent if row.search == search), len(of_agent) // 2)
-            for search in (AS_RUN, "boundary")
-        )
+        name, in_paper = agent_name(environment), OURS.get(environment, environment)
         exact = [row for row in rows.exact if row.case.agent == name]
-        infeasible = sum(row.status is Status.PROVEN_INFEASIBLE for row in exact)
-        undecided = sum(row.status is Status.NOT_FOUND for row in exact)
-        white = [
-            Proportion(sum(row.found for row in group), len(group))
-            for group in (
-                [row for row in rows.comparison if row.case.agent == name and row.search == search]
-                for search in (WHITE_AS_RUN, WHITE_CONFIGURED)
-            )
-        ]
-        paper = STRESS[ours]
-        label = ENVIRONMENTS[ours] + (" (depth 6)" if ours != environment else "")
-        cells = (zoo, boundary, infeasible, undecided, *white, Proportion(paper.found, paper.cases))
-        lines.append((label, zoo.cases, *cells))
+        infeasible, undecided = (
+            sum(row.status is status for row in exact) for status in (Status.PROVEN_INFEASIBLE, Status.NOT_FOUND)
+        )
+        zoo, boundary = (_rate(rows.stress, name, search) for search in (AS_RUN, "boundary"))
+        white = [_rate(rows.comparison, name, search) for search in (WHITE_AS_RUN, WHITE_CONFIGURED)]
+        paper = STRESS[in_paper]
+        label = ENVIRONMENTS[in_paper] + (" (depth 6)" if in_paper != environment else "")
+        proofs = (infeasible, undecided) if rows.exact else (None, None)
+        rates = (
+            *white[: len(white) if rows.comparison else 0],
+            ours.get(in_paper),
+            Proportion(paper.found, paper.cases),
+        )
+        lines.append((label, zoo.cases, zoo, boundary, *proofs, *rates))
+    white_columns = ("White-CW, confidence 0 [95 % CI]", "White-CW, 0.05 [95 % CI]") if rows.comparison else ()
     columns = (
         *("environment", "cases", "CF-ZOO as run [95 % CI]", "Boundary [95 % CI]", "proven infeasible", "undecided"),
-        *("White-CW, confidence 0 [95 % CI]", "White-CW, 0.05 [95 % CI]", "paper: CF-ZOO [95 % CI]"),
+        *(*white_columns, "our agents: CF-ZOO [95 % CI]", "paper: CF-ZOO [95 % CI]"),
     )
     note = (
-        "CF-ZOO, Boundary and the exact search answer every case of the stress test; the exact search got the cases "
-        "that neither of the others solves. White-CW answers the cases of the comparison."
-    )
+        "CF-ZOO and Boundary answer every case of the stress test; the exact search answers those that neither of them "
+        "solves."
+    ) + (" White-CW answers the cases of the comparison." if rows.comparison else "")
     return Table("The authors' published agents", columns, tuple(lines), note)
+
+
+def _rate(rows: Sequence[Row], agent: str, search: str) -> Proportion:
+    found = [row.found for row in rows if row.case.agent == agent and row.search == search]
+    return Proportion(sum(found), len(found))
 
 
 def agent_name(environment: str) -> str:

@@ -3,13 +3,13 @@
 from typing import TYPE_CHECKING
 
 from paretofoil.show.palette import BLUE, GREEN
-from paretofoil.study.statistics import summarise
+from paretofoil.study.statistics import Proportion, summarise
 from paretofoil.study.table import Table
 from paretofoil_paper.figures import Series, figure_rates
 from paretofoil_paper.others import other_rows, others_table
 from paretofoil_paper.paper_tables import ENVIRONMENTS, STRESS, total_of
 from paretofoil_paper.plan import Plan
-from paretofoil_paper.protocols import REALISED_RETURNS
+from paretofoil_paper.protocols import AS_RUN, REALISED_RETURNS
 from paretofoil_paper.report import Picture, Report, cells_of, pick
 from paretofoil_paper.seeds import LONG, SeedRows, all_seed_rows, environment_of, on_feasible, pairs_with, seed_tables
 from paretofoil_paper.statistics import difference_interval, paired_test, rate_interval
@@ -29,7 +29,8 @@ def page(plan: Plan) -> Report:
     report.find(_seeding(rows))
     authors = other_rows(plan)
     if authors.stress:
-        table = others_table(authors)
+        ours = {name: summarise(r for r in group if r.search == AS_RUN).success for name, group in rows.as_run.items()}
+        table = others_table(authors, ours)
         report.find(_authors(table))
     report.say("## Five agents per environment", _describe_seeds(plan))
     kept = [name for name in stress.columns if name != "paper: cases"]
@@ -74,11 +75,16 @@ def _seeding(rows: SeedRows) -> str:
 
 def _authors(table: Table) -> str:
     cells = cells_of(table)
-    cases, infeasible = (sum(line[name] for line in cells) for name in ("cases", "proven infeasible"))
+    cases, solved = (
+        sum(line["cases"] for line in cells),
+        sum(line["CF-ZOO as run [95 % CI]"].successes for line in cells),
+    )
+    infeasible = [line["proven infeasible"] for line in cells]
+    proven = "" if None in infeasible else f", and {sum(infeasible):,} are proven infeasible"
     parts = [f"{line['environment']} {line['CF-ZOO as run [95 % CI]'].successes} of {line['cases']}" for line in cells]
     return (
-        f"**On {len(cells)} agents that the authors published, CF-ZOO as run solves** {', '.join(parts)}; of all "
-        f"{cases:,} cases, {infeasible:,} are proven infeasible."
+        f"**On {len(cells)} agents that the authors published, CF-ZOO as run solves {solved:,} of {cases:,} cases** "
+        f"({Proportion(solved, cases)} %){proven}: {', '.join(parts)}."
     )
 
 
