@@ -134,7 +134,7 @@ class Features:
         return values
 
     def base(self, states: np.ndarray) -> np.ndarray:
-        """Return states (N, size) with features of 0, in float64."""
+        """Return states (N, size) in which all free features are 0, in float64."""
         return states - self.values(states) @ self.matrix.T
 
     def complete(self, state: np.ndarray, command: Any) -> np.ndarray:

@@ -201,7 +201,7 @@ def unchanged_radius(
 ) -> float:
     """Return a scaled distance from a command within which no command of the region changes its greedy episode.
 
-    The states of `leads` are those of the episode, step by step.
+    `leads` bounds the actions in the states of the episode: its row t is about step t.
     """
     length = int(episode.lengths[0])
     actions, rewards = episode.actions[0, :length], episode.rewards[0, :length]

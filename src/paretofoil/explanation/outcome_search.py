@@ -88,7 +88,7 @@ class Event:
         return np.array([cache[observation.tobytes()] for observation in observations], dtype=bool)
 
     def at(self, observation: np.ndarray) -> bool:
-        """Return whether it happens before the first step."""
+        """Return whether the first observation is already among the states to visit."""
         return self.visits is not None and bool(self.visits(observation))
 
     def in_table(self, table: TransitionTable) -> np.ndarray:

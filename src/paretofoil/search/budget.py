@@ -107,7 +107,7 @@ class Budget:
         return margins
 
     def repeat(self, who: np.ndarray, phase: str) -> Callable[[np.ndarray], np.ndarray]:
-        """Return `ask` for many calls with the same questions, which must have enough queries left."""
+        """Return a faster `ask` about these questions, for many calls; it does not check that queries are left."""
         rows, count = self.rows[who], np.bincount(who, minlength=len(self.left))
 
         def margins(z: np.ndarray) -> np.ndarray:
