@@ -165,7 +165,12 @@ AgentName = Annotated[str, typer.Argument(metavar="AGENT", help=_AGENT, autocomp
 StartCommand = Annotated[str, typer.Option(metavar="COMMAND", help=_COMMAND)]
 Command = Annotated[str | None, typer.Option(metavar="COMMAND", help=_COMMAND)]
 Foil = Annotated[
-    str | None, typer.Option(metavar="ACTION", help="Action that was not chosen.", autocompletion=complete_foil)
+    str | None,
+    typer.Option(
+        metavar="ACTION",
+        help='Action that was not chosen, or an amount such as "release >= 80".',
+        autocompletion=complete_foil,
+    ),
 ]
 Plot = Annotated[
     Path | None, typer.Option(metavar="FILE", callback=check_plot, help="File for a figure (PNG, PDF or SVG).")

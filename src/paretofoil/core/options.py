@@ -62,7 +62,7 @@ class Options:
         default=0.0, metadata=about("Undo changes below this share of an objective's range.", ge=0.0, le=1.0)
     )
     attainable: bool = field(
-        default=True, metadata=about("Also try some hundred rollouts to find a command that the agent fulfils.")
+        default=True, metadata=about("Also find a command that the agent fulfils.")
     )
 
     def __post_init__(self) -> None:
