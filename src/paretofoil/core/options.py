@@ -61,9 +61,7 @@ class Options:
     min_change: float = field(
         default=0.0, metadata=about("Undo changes below this share of an objective's range.", ge=0.0, le=1.0)
     )
-    attainable: bool = field(
-        default=True, metadata=about("Also find a command that the agent fulfils.")
-    )
+    attainable: bool = field(default=True, metadata=about("Also find a command that the agent fulfils."))
 
     def __post_init__(self) -> None:
         for info in describe_options():
