@@ -1,5 +1,7 @@
 """The contract of every kind of node: no sampled value lies outside its bounds, and bounds close with the box."""
 
+from dataclasses import replace
+
 import numpy as np
 import pytest
 
@@ -15,6 +17,7 @@ from paretofoil.core.program import (
     Rounding,
     Softmax,
 )
+from paretofoil.proof import taylor
 from paretofoil.proof.networks import MarginNetwork, moved_network
 
 DIM = 3
@@ -85,6 +88,24 @@ def highest_violation(name: str, seed: int, count: int, samples: int) -> float:
 @pytest.mark.parametrize("name", KINDS)
 def test_no_value_of_a_node_is_above_its_bounds(name: str) -> None:
     assert max(highest_violation(name, seed, 60, 40) for seed in range(6)) <= 1e-14  # the rounding of this comparison
+
+
+@pytest.mark.parametrize("dim", [1, 2, 3])
+@pytest.mark.parametrize("name", KINDS)
+def test_no_value_of_a_node_is_above_its_taylor_model(name: str, dim: int) -> None:
+    for seed in range(4):
+        rng = np.random.default_rng(seed)
+        program = one_node(name, seed, spread=float(rng.choice([0.1, 1.0, 3.0])))
+        low, high = boxes(rng, 40)
+        low[:, dim:] = high[:, dim:] = 0.3  # the others do not vary
+        turned = program.moved(np.where(np.arange(DIM) < dim, 0.0, 0.3), np.eye(DIM)[:, :dim], diagonal=False)
+        turned = replace(turned, dim=dim)
+        lines = taylor.upper_bounds(turned, taylor.stretches(turned), low[:, :dim], high[:, :dim])
+        for i in range(30):
+            share = rng.integers(0, 2, size=DIM) if i % 3 == 0 else rng.random(DIM)
+            points = np.clip(low + share * (high - low), low, high)
+            above = (lines.slopes * points[:, None, :dim]).sum(axis=2) + lines.offsets
+            assert (program.logits(points.astype(np.longdouble)) <= above + 1e-13).all()
 
 
 @pytest.mark.long

@@ -30,7 +30,7 @@ from paretofoil.core.program import (
     Softmax,
 )
 
-MAX_UNITS = 4096
+MAX_UNITS = 8192
 """The largest number of units; a proof about more takes too long."""
 FLOAT32 = 2.0**-24
 """The unit roundoff of float32."""
@@ -153,12 +153,18 @@ class Recording:
         slip += 4.0 * self.unit if self.unit > FLOAT32 else 0.0  # coarser formats compute in float32, and round
         slip = 0.0 if function == "relu" else slip
         kind = Elementwise(function)
-        if symbol.is_constant:
-            given, error = symbol.basis.numpy(), symbol.error.numpy()
+        varies = symbol.varies
+        if not varies.all():  # the rest is known, for example the tokens before the command
+            given, error = symbol.basis[:1].numpy(), symbol.error[:1].numpy()
             value = np.asarray(kind.points(given))
             moved = kind.error([given - error], [given + error], [error])
             off = moved + slip * kind.size([np.abs(given) + error], np.abs(value) + moved)
-            return Symbol(self, torch.from_numpy(value), torch.from_numpy(np.asarray(off)))
+            known = Symbol(self, torch.from_numpy(value), torch.from_numpy(np.asarray(off)))
+            where = varies.nonzero(as_tuple=True)
+            if not len(where[0]):
+                return known
+            part = self.activate(function, symbol[where], beyond, limit)  # type: ignore[arg-type]
+            return _scattered(part, where, symbol.shape, known)
         sizes = self.largest_sizes(symbol.basis.abs() + symbol.error, symbol.nodes).flatten() + 1.0
         if function in ("sigmoid", "tanh"):
             sizes = sizes.clamp(max=2.0)
@@ -263,6 +269,11 @@ class Symbol(Tensor):
     def is_constant(self) -> bool:
         """Whether it is made of the state alone."""
         return not self.nodes
+
+    @property
+    def varies(self) -> Tensor:
+        """Which entries depend on the command, even if only by their rounding error."""
+        return (self.basis[1:] != 0).any(dim=0) | (self.error[1:] != 0).any(dim=0)
 
     def __repr__(self, **_: Any) -> str:  # type: ignore[override]
         return f"<Symbol: shape {tuple(self.basis.shape[1:])}>"
@@ -827,8 +838,17 @@ def _product(function: Any, args: Arguments, kwargs: Named) -> Any:
 def multiply(x: Any, y: Any, limit: float = np.inf) -> Symbol:
     """Return the products of the entries of two symbols as a node; of squares, if both are the same."""
     recording, square = x.recording, x is y or (x.nodes == y.nodes and torch.equal(x.basis, y.basis))
-    shape = np.broadcast_shapes(x.shape, y.shape)
-    operands = [tensor.expand(shape) for tensor in ((x,) if square else (x, y))]
+    x, y = (tensor.expand(np.broadcast_shapes(x.shape, y.shape)) for tensor in (x, y))
+    if not (x.varies & y.varies).all():  # tokens of which one or both factors are known
+        recording.unknown = recording.unknown or "the rounding of products of tokens is not derived"
+        with _identity(recording):
+            fixed, moving = recording.constant(x.basis[0]), x - recording.constant(x.basis[0])
+            others, where = y - recording.constant(y.basis[0]), (x.varies & y.varies).nonzero(as_tuple=True)
+            total = fixed * y + moving * recording.constant(y.basis[0])
+            return (
+                total + _scattered(multiply(moving[where], others[where]), where, x.shape) if len(where[0]) else total
+            )
+    operands = (x,) if square else (x, y)
     sizes = [recording.largest_sizes(one.basis.abs() + one.error, one.nodes).flatten() for one in operands]
     largest = (sizes[0] * sizes[-1]).clamp(max=limit)
     result = recording.append(Product(), operands, largest, recording.gamma(1), limit)
@@ -866,18 +886,17 @@ def contract(x: Any, y: Any) -> Any:
         return total + _scattered(node, where, total.shape)
 
 
-def _scattered(symbol: Symbol, where: tuple[Tensor, ...], shape: Sequence[int], base: Tensor | None = None) -> Symbol:
-    """Return a symbol of a shape with the entries (n,) of another one at some places, and `base` or 0 elsewhere."""
+def _scattered(symbol: Any, where: tuple[Tensor, ...], shape: Sequence[int], base: Symbol | None = None) -> Symbol:
+    """Return a symbol of a shape with the entries of another one at some places, and a constant or 0 elsewhere."""
     places = torch.from_numpy(np.ravel_multi_index([index.numpy() for index in where], tuple(shape)))
-    size = math.prod(shape)
-    basis, error = (
-        part.new_zeros(len(part), size).index_copy(1, places, part) for part in (symbol.basis, symbol.error)
-    )
-    if base is not None:
-        kept = torch.ones(size, dtype=torch.bool).index_fill(0, places, False)
-        basis[0] = torch.where(kept, base.flatten(), basis[0])
-    basis, error = (part.reshape(-1, *shape) for part in (basis, error))
-    return Symbol(symbol.recording, basis, error, symbol.nodes)
+    rows = []
+    for part in ("basis", "error"):
+        given = getattr(symbol, part).flatten(1)
+        spread = given.new_zeros(len(given), math.prod(shape))
+        if base is not None:
+            spread[0] = getattr(base, part).flatten()
+        rows.append(spread.index_copy(1, places, given).reshape(-1, *shape))
+    return Symbol(symbol.recording, rows[0], rows[1], symbol.nodes)
 
 
 _MASKED = -1e5
@@ -888,7 +907,8 @@ def softmax_node(x: Any) -> Any:
     """Return the softmax over the last axis as a node, where it depends on the command."""
     recording, masked = x.recording, x.basis[0] <= IMPOSSIBLE
     basis, error = x.basis.clone(), x.error.clone()
-    basis[0, masked], error[:, masked] = _MASKED, 0.0
+    basis[:, masked], error[:, masked] = 0.0, 0.0
+    basis[0, masked] = _MASKED
     x = Symbol(recording, basis, error, x.nodes)
     varies = (basis[1:] != 0).any(0).any(-1)
     if not varies.any():
@@ -899,7 +919,7 @@ def softmax_node(x: Any) -> Any:
     node = recording.append(Softmax(count), (groups,), torch.ones(len(where[0]) * count, dtype=torch.float64), slip)
     every = tuple(index.repeat_interleave(count) for index in where)
     last = torch.arange(count).repeat(len(where[0]))
-    return _scattered(node, (*every, last), x.shape, torch.softmax(basis[0], dim=-1))
+    return _scattered(node, (*every, last), x.shape, recording.constant(torch.softmax(basis[0], dim=-1)))
 
 
 def attention(
@@ -976,11 +996,15 @@ def _normalised(x: Any, count: int, eps: float, *, centered: bool) -> Any:
     x.recording.unknown = x.recording.unknown or "the rounding of layers that normalise is not derived"
     rows = x.reshape(-1, count)
     rows = rows - rows.mean(dim=1, keepdim=True) if centered else rows
-    recording = x.recording
+    recording, varies = x.recording, rows.varies.any(dim=1)
+    places = rows.varies.logical_or(varies[:, None]).nonzero(as_tuple=True)
+    fixed = rows.basis[0] * (rows.basis[0].square().mean(dim=1, keepdim=True) + eps).rsqrt()
+    rows, shape = rows[varies], rows.shape
     size = recording.largest_sizes(rows.basis.abs() + rows.error, rows.nodes)
     squares = recording.append(Product(count), (rows.reshape(-1),), (size * size).sum(dim=1), recording.gamma(count))
     inverse = recording.activate("rsqrt", squares.reshape(-1, 1) / count + eps, limit=eps**-0.5)
-    return multiply(rows, inverse, limit=math.sqrt(count)).reshape(x.shape)
+    result = multiply(rows, inverse, limit=math.sqrt(count))
+    return _scattered(result, places, shape, recording.constant(fixed)).reshape(x.shape)
 
 
 def _scaled(x: Any, weight: Tensor | None, bias: Tensor | None) -> Any:

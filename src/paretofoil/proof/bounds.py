@@ -11,6 +11,8 @@ from paretofoil.proof.forms import rows_times
 
 _CHUNK = 1 << 16
 """Numbers of the largest array of a bounding step, so that it stays in the cache."""
+UNBOUNDED = 1e30
+"""The upper bound of a margin about which nothing is known."""
 FACET_ROUNDING = 1e-12
 """More than the rounding error of the position of a facet: weights are at most 1."""
 

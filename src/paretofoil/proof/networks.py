@@ -13,9 +13,10 @@ import numpy as np
 
 from paretofoil.core.errors import InvalidInput
 from paretofoil.core.policy import FoldedValues, Policy, WhiteBoxPolicy, WhiteBoxValues
-from paretofoil.core.program import STEEPEST, Elementwise, Function, Node, Product, Program, Rounding
+from paretofoil.core.program import STEEPEST, Elementwise, Function, Node, Product, Program, Rounding, Softmax
 from paretofoil.core.question import Question, log_odds
-from paretofoil.proof.bounds import HalfSpaces, in_chunks
+from paretofoil.proof import taylor
+from paretofoil.proof.bounds import UNBOUNDED, HalfSpaces, in_chunks
 from paretofoil.proof.linear import ROUNDING, Forward, Lines, RelaxedProgram, substitute
 
 _LARGEST = 1e80
@@ -61,6 +62,14 @@ class MarginNetwork:
         return (*self.program.layers, self.pads) if self.program.is_chain and self.pads is not None else None
 
     @cached_property
+    def uses_taylor(self) -> bool:
+        """Whether Taylor models bound the program: attention multiplies a softmax by numbers that vary."""
+        softmaxes = {k for k, node in enumerate(self.program.nodes, start=1) if isinstance(node.kind, Softmax)}
+        products = [node for node in self.program.nodes if isinstance(node.kind, Product)]
+        attends = any(softmaxes & set(operand.weights) for node in products for operand in node.operands)
+        return attends and self.program.dim in taylor.DEGREES and self.rounding is None
+
+    @cached_property
     def stretch(self) -> np.ndarray:
         """How much each coordinate (d,) moves what reads the input."""
         reads = [affine.weights[0] for affine in self.program.affines if 0 in affine.weights]
@@ -69,8 +78,8 @@ class MarginNetwork:
     @cached_property
     def work(self) -> int:
         """Approximate number of products to bound one box."""
-        lines = self.program.dim + self.num_rivals
-        return lines * sum(
+        lines = len(taylor.monomials(self.program.dim).powers) if self.uses_taylor else self.program.dim
+        return (lines + self.num_rivals) * sum(
             weight.shape[-1] * weight.shape[-2] for affine in self.program.affines for weight in affine.weights.values()
         )
 
@@ -130,7 +139,7 @@ class MarginNetwork:
         With a level, bounds that stay below it are preferred.
         """
         width = max((affine.size for affine in self.program.affines[:-1]), default=1)
-        numbers = width * max(low.shape[1], self.num_rivals)
+        numbers = width if self.uses_taylor else width * max(low.shape[1], self.num_rivals)
         return in_chunks(lambda low, high: self.bound_together(low, high, level), low, high, numbers)
 
     def lower_bounds(self, low: np.ndarray, high: np.ndarray) -> np.ndarray:
@@ -144,6 +153,8 @@ class MarginNetwork:
         best. But if a unit can only lower a margin, only the flat line shows that the margin does not rise. Saturated
         networks have many such units.
         """
+        if self.uses_taylor:
+            return taylor.upper_bounds(self.program, self._stretches, low, high)
         relaxed = self.relax(low, high)
         lines = [node.lines for node in relaxed.nodes]
         closest = self._substitute(relaxed, lines, len(low))
@@ -162,6 +173,9 @@ class MarginNetwork:
         shape = (count, *slopes.shape[1:])
         output = relaxed.output
         offsets = np.broadcast_to(offsets + self.program.output.bias + output.pad + output.error, shape[:2])
+        if self.pads is None:  # lines can be so steep that numbers overflow
+            known = np.isfinite(offsets) & np.isfinite(slopes).all(axis=2)
+            slopes, offsets = np.where(known[:, :, None], slopes, 0.0), np.where(known, offsets, UNBOUNDED)
         return HalfSpaces(np.broadcast_to(slopes, shape), offsets)
 
     def relax(self, low: np.ndarray, high: np.ndarray) -> RelaxedProgram:
@@ -172,6 +186,10 @@ class MarginNetwork:
             size = np.abs(self.origin + center @ self.basis.T) + radius @ np.abs(self.basis).T
         folded = 0.0 if self.pads is not None or self.origin is None else self._folded
         return Forward(self.program, low, high, self.pads, size, folded).run()
+
+    @cached_property
+    def _stretches(self) -> tuple[float, ...]:
+        return taylor.stretches(self.program)
 
     @cached_property
     def _folded(self) -> np.ndarray:

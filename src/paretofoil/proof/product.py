@@ -17,6 +17,7 @@ class RelaxedProduct:
     slopes: tuple[np.ndarray, ...]  # of each operand: (B, n x terms)
     offset: np.ndarray  # (B, n)
     radius: np.ndarray  # (B, n)
+    operands: Sequence[AffineForm]
 
     def widened(self, error: np.ndarray) -> "RelaxedProduct":
         """Return the relaxation of products with an error of at most (B, n)."""
@@ -42,9 +43,10 @@ class RelaxedProduct:
 
     def terms(self, *terms: np.ndarray) -> np.ndarray:
         """Return the sizes (B, n) of the terms of the relaxation, given those of the operands."""
-        lines = sum(self.kind.total(np.abs(s) * x) for s, x in zip(self.slopes, terms, strict=True))
-        # The offset and the radius are differences of numbers that are no larger than the products of the terms.
-        return lines + self.kind.total(terms[0] * terms[-1]) + np.abs(self.offset) + self.radius
+        # The error of a form is a share of its terms; products multiply it by the size of the other operand.
+        sizes = [np.abs(x.center) + x.reach for x in self.operands]
+        products = self.kind.total(sizes[-1] * terms[0] + sizes[0] * terms[-1])
+        return products + np.abs(self.offset) + self.radius
 
 
 def relax_product(
@@ -60,7 +62,7 @@ def relax_product(
     least, most = _deviations(kind, x, y, square)
     offset, radius = (most + least) / 2 - kind.total(x.center * y.center), (most - least) / 2
     slopes: tuple[np.ndarray, ...] = (2.0 * x.center,) if square else (y.center, x.center)
-    relaxed = RelaxedProduct(kind, slopes, offset, radius)
+    relaxed = RelaxedProduct(kind, slopes, offset, radius, operands)
     low, high = relaxed.form(*operands).interval()
     corners = [end_x * end_y for end_x in ranges[0] for end_y in ranges[-1]]
     if square:
@@ -73,7 +75,7 @@ def relax_product(
         floor, ceiling = np.maximum(floor, -limit), np.minimum(ceiling, limit)
         slopes = tuple(np.where(kind.spread(wide), 0.0, slope) for slope in slopes)
         offset, radius = np.where(wide, 0.0, offset), np.where(wide, limit, radius)
-        relaxed = RelaxedProduct(kind, slopes, offset, radius)
+        relaxed = RelaxedProduct(kind, slopes, offset, radius, operands)
     return relaxed, floor, ceiling
 
 

@@ -1,0 +1,356 @@
+"""The Taylor bounder: polynomials with remainders (Taylor models), carried forward through a program.
+
+Where attention multiplies numbers that vary by a softmax of numbers that vary, linear forms lose too much. A Taylor
+model is a polynomial of the position e of the input in its box, from -1 to 1, and a bound of all that it leaves out.
+The polynomials of the margins then become linear upper bounds: a term of degree two or more is at most its absolute
+value, or at most 0 if it is an even power with a negative coefficient.
+"""
+
+import itertools
+from collections.abc import Callable, Iterator, Sequence
+from dataclasses import dataclass
+from functools import cache, cached_property
+from math import factorial
+
+import numpy as np
+
+from paretofoil.core.program import STEEPEST, Affine, Elementwise, Function, Node, Product, Program, Softmax
+from paretofoil.proof.bounds import UNBOUNDED, HalfSpaces
+from paretofoil.proof.elementwise import RELAXATIONS
+from paretofoil.proof.softmax import relax_softmax
+
+DEGREES = {1: 6, 2: 5, 3: 4}
+"""The degree of the polynomials, by the number of inputs; the linear bounder bounds programs of more inputs."""
+_ROUNDING = 2.0**-44
+"""More than the relative rounding error of one operation on polynomials, as a share of the sizes of its terms."""
+_FAR = 40.0
+"""Exponentials of larger numbers are not followed."""
+
+
+@dataclass(frozen=True, eq=False)
+class Monomials:
+    """The powers of the inputs up to a degree, by rising degree: 1, the inputs in order, ..."""
+
+    degree: int
+    powers: np.ndarray  # (M, d)
+    starts: np.ndarray  # (degree + 2,): the first monomial of each degree, and M
+    products: tuple[tuple[np.ndarray, np.ndarray], ...]
+    """For each monomial: the monomials whose product with it has not too high a degree, and what these products are."""
+
+    def by_degree(self, coefficients: np.ndarray) -> np.ndarray:
+        """Return the sums of absolute coefficients (M, B, n) of each degree: (degree + 1, B, n)."""
+        return np.add.reduceat(np.abs(coefficients), self.starts[:-1], axis=0)
+
+
+@cache
+def monomials(dim: int) -> Monomials:
+    degree = DEGREES[dim]
+    powers = [p for p in itertools.product(range(degree + 1), repeat=dim) if sum(p) <= degree]
+    powers.sort(key=lambda p: (sum(p), [-n for n in p]))
+    places = {p: i for i, p in enumerate(powers)}
+    products = []
+    for one in powers:
+        pairs = [(i, tuple(map(sum, zip(one, two, strict=True)))) for i, two in enumerate(powers)]
+        kept = [(i, places[both]) for i, both in pairs if both in places]
+        products.append((np.array([i for i, _ in kept]), np.array([k for _, k in kept])))
+    starts = np.searchsorted([sum(p) for p in powers], np.arange(degree + 2))
+    return Monomials(degree, np.array(powers), starts, tuple(products))
+
+
+@dataclass(frozen=True, eq=False)
+class TaylorModel:
+    """Numbers (B, n) as polynomials of the position in a box, with coefficients (M, B, n), +- radius (B, n).
+
+    What the polynomials leave out is also at most `ball` (B,) as a vector, by its 2-norm: layers of many units stretch
+    the 2-norm much less than each number.
+    """
+
+    basis: Monomials
+    coefficients: np.ndarray
+    radius: np.ndarray
+    ball: np.ndarray
+
+    @classmethod
+    def of(
+        cls, basis: Monomials, coefficients: np.ndarray, radius: np.ndarray, ball: np.ndarray | None = None
+    ) -> "TaylorModel":
+        """Return the model with the tighter of both bounds of what is left out."""
+        radius = radius if ball is None else np.minimum(radius, ball[:, None])
+        norm = _norm(radius)
+        return cls(basis, coefficients, radius, norm if ball is None else np.fmin(ball, norm))
+
+    @cached_property
+    def degrees(self) -> np.ndarray:
+        """The sums of absolute coefficients of each degree: (degree + 1, B, n)."""
+        return self.basis.by_degree(self.coefficients)
+
+    @cached_property
+    def size(self) -> np.ndarray:
+        """The largest absolute values (B, n), with the radius."""
+        size: np.ndarray = self.degrees.sum(axis=0) + self.radius
+        return size
+
+    @property
+    def interval(self) -> tuple[np.ndarray, np.ndarray]:
+        """The least and the largest values (B, n)."""
+        reach = (self.degrees[1:].sum(axis=0) + self.radius) * (1.0 + _ROUNDING) + _ROUNDING * self.degrees[0]
+        return self.coefficients[0] - reach, self.coefficients[0] + reach
+
+    def times(self, other: "TaylorModel") -> "TaylorModel":
+        """Return the products with the numbers of another model."""
+        coefficients, beyond = _multiply(self.basis, self.coefficients, self.degrees, other.coefficients, other.degrees)
+        # The product of both radii is counted twice.
+        radius = self.size * other.radius + other.size * self.radius + beyond
+        ball = self.size.max(axis=1) * other.ball + other.size.max(axis=1) * self.ball + _norm(beyond)
+        return TaylorModel.of(self.basis, coefficients, radius, ball)
+
+    def total(self, kind: Product) -> "TaylorModel":
+        """Sum neighbouring numbers, as the terms of a product node."""
+        if kind.terms == 1:
+            return self
+        rounding = _ROUNDING * kind.total(self.size)
+        radius = kind.total(self.radius) + rounding
+        ball = np.sqrt(kind.terms) * (1.0 + _ROUNDING) * self.ball + _norm(rounding)
+        return TaylorModel.of(self.basis, kind.total(self.coefficients), radius, ball)
+
+    def where(self, keep: np.ndarray, center: np.ndarray | float, radius: np.ndarray | float) -> "TaylorModel":
+        """Return the model with center +- radius in place of some numbers, unless `keep` (B, n)."""
+        if keep.all():
+            return self
+        coefficients = np.where(keep, self.coefficients, 0.0)
+        coefficients[0] = np.where(keep, coefficients[0], center)
+        return TaylorModel.of(self.basis, coefficients, np.where(keep, self.radius, radius))
+
+
+def _norm(numbers: np.ndarray) -> np.ndarray:
+    """Return more than the 2-norms (B,) of vectors (B, n)."""
+    norms: np.ndarray = np.sqrt(np.einsum("bn,bn->b", numbers, numbers)) * (1.0 + _ROUNDING)
+    return norms
+
+
+def _multiply(
+    basis: Monomials, one: np.ndarray, ones: np.ndarray, two: np.ndarray, twos: np.ndarray, degree: int | None = None
+) -> tuple[np.ndarray, np.ndarray]:
+    """Return the products of polynomials (M, B, n), and a bound (B, n) of the terms that exceed the degree.
+
+    `ones` and `twos` are the sums of absolute coefficients of each degree, and `degree` the largest degree of `one`.
+    """
+    degree = basis.degree if degree is None else degree
+    result = one[0] * two
+    for i in range(1, basis.starts[degree + 1]):
+        others, places = basis.products[i]
+        result[places] += one[i] * two[others]
+    tails = np.cumsum(twos[::-1], axis=0)  # tails[k]: the sum of the highest k + 1 degrees
+    beyond = _ROUNDING * ones.sum(axis=0) * tails[-1]
+    for k in range(1, degree + 1):
+        beyond += ones[k] * tails[k - 1]
+    return result, beyond
+
+
+def upper_bounds(program: Program, stretches: Sequence[float], low: np.ndarray, high: np.ndarray) -> HalfSpaces:
+    """Return upper bounds of the outputs over boxes low, high (B, d); `stretches` are those of the program."""
+    basis, (count, dim), left = monomials(low.shape[1]), low.shape, iter(stretches)
+    center, half = (low + high) / 2, (high - low) / 2
+    coefficients = np.zeros((len(basis.powers), count, dim))
+    coefficients[0] = center
+    coefficients[1 : 1 + dim] = np.eye(dim)[:, None, :] * half
+    models = [TaylorModel.of(basis, coefficients, _ROUNDING * (np.abs(center) + half))]
+    with np.errstate(over="ignore", invalid="ignore"):  # numbers that are not finite end as no bound
+        for node in program.nodes:
+            models.append(_apply(node, [_of_affine(operand, models, left) for operand in node.operands]))
+        margins = _of_affine(program.output, models, left)
+        higher, even = margins.coefficients[1 + dim :], (basis.powers[1 + dim :] % 2 == 0).all(axis=1)
+        most = np.where(even[:, None, None], np.maximum(higher, 0.0), np.abs(higher)).sum(axis=0)
+        slopes = margins.coefficients[1 : 1 + dim].transpose(1, 2, 0)  # (B, K, d), of positions
+        flat = half == 0.0
+        slopes = np.where(flat[:, None, :], 0.0, slopes / np.where(flat, 1.0, half)[:, None, :])
+        moved = slopes * center[:, None, :]
+        offsets = margins.coefficients[0] + most + margins.radius - moved.sum(axis=2)
+        offsets = offsets + _ROUNDING * (margins.size + np.abs(moved).sum(axis=2))
+    known = np.isfinite(offsets) & np.isfinite(slopes).all(axis=2)
+    return HalfSpaces(np.where(known[:, :, None], slopes, 0.0), np.where(known, offsets, UNBOUNDED))
+
+
+def stretches(program: Program) -> tuple[float, ...]:
+    """Return for each weight, in order, more than the largest factor by which it multiplies the 2-norm of a vector."""
+    weights = [weight for affine in program.affines for weight in affine.weights.values()]
+    return tuple(float(np.linalg.norm(weight, 2)) * (1.0 + 1e-9) for weight in weights)
+
+
+def _of_affine(affine: Affine, models: Sequence[TaylorModel], stretches: Iterator[float]) -> TaylorModel:
+    """Return the model of an affine function of numbers with these models, by node."""
+    columns = sum(weight.shape[1] for weight in affine.weights.values())
+    coefficients, radius, ball, size = np.zeros(1), np.zeros(1), np.zeros(1), np.abs(affine.bias)
+    for node, weight in affine.weights.items():
+        model, absolute = models[node], np.abs(weight).T
+        rows = model.coefficients.reshape(-1, weight.shape[1])
+        coefficients = coefficients + (rows @ weight.T).reshape(*model.coefficients.shape[:2], len(weight))
+        lengths = np.linalg.norm(weight, axis=1) * (1.0 + _ROUNDING)
+        radius = radius + np.minimum(model.radius @ absolute, model.ball[:, None] * lengths)
+        ball = ball + model.ball * next(stretches)
+        size = size + model.size @ absolute
+    coefficients[0] += affine.bias
+    rounding = max(_ROUNDING, 2.0**-51 * columns) * size
+    return TaylorModel.of(model.basis, coefficients, radius + rounding, ball + _norm(rounding))
+
+
+def _apply(node: Node, operands: Sequence[TaylorModel]) -> TaylorModel:
+    if isinstance(node.kind, Product):
+        result = operands[0].times(operands[-1]).total(node.kind)
+        return result.where(result.radius < node.limit, 0.0, node.limit)
+    if isinstance(node.kind, Softmax):
+        return _softmax(node.kind, operands[0])
+    return _compose(node.kind, operands[0], node.limit)
+
+
+def _softmax(kind: Softmax, x: TaylorModel) -> TaylorModel:
+    """Return exp(x - mean) over its sum, as a product with a reciprocal; an interval where the sum is unknown.
+
+    A softmax cancels what is subtracted from all of its numbers. With the mean that the softmax of the centers weighs,
+    the sum does not vary to the first order.
+    """
+    basis, spread = x.basis, Product(kind.count).spread
+    weights = kind.groups(kind.points(x.coefficients[0]))
+    mean = (kind.groups(x.coefficients) * weights).sum(axis=-1)
+    radius = x.radius + _ROUNDING * (x.size + spread(kind.groups(x.size).max(axis=-1)))
+    shifted = TaylorModel.of(basis, x.coefficients - spread(mean), radius)
+    far = ~(kind.groups(shifted.interval[1]).max(axis=-1) < _FAR)
+    powers = _compose(Elementwise("exp"), shifted.where(~spread(far), 0.0, 0.0), np.inf)
+    sums = powers.total(Product(kind.count))
+    low, high = sums.interval
+    known = ~far & (low > 1e-3 * high)
+    inverse = _compose(Elementwise("reciprocal"), sums.where(known, 1.0, 0.0), np.inf)
+    shares = powers.times(TaylorModel.of(basis, spread(inverse.coefficients), spread(inverse.radius)))
+    _, least, most = relax_softmax(kind, *x.interval)
+    half = (most - least) / 2 * (1.0 + _ROUNDING) + _ROUNDING
+    return shares.where(spread(known) & (shares.radius < half), (most + least) / 2, half)
+
+
+def _compose(kind: Elementwise, x: TaylorModel, limit: float) -> TaylorModel:
+    """Return a function of the numbers: its Taylor series, or two lines where these are closer together."""
+    function, basis = kind.function, x.basis
+    low, high = x.interval
+    if np.isfinite(limit):
+        lowest = limit ** (-2.0 if function == "rsqrt" else -1.0)
+        low, high = np.maximum(low, lowest), np.maximum(high, lowest)
+    lines = RELAXATIONS[function](low, high)
+    slope, below = lines.slope_high, lines.offset_low if lines.parallel else np.zeros_like(lines.offset_low)
+    half = (lines.offset_high - below) / 2
+    half = half + _ROUNDING * (np.abs(slope) * x.size + np.abs(lines.offset_high) + np.abs(below))
+    linear, steep = x.coefficients * slope, np.abs(slope)
+    linear[0] += (lines.offset_high + below) / 2
+    if function not in SERIES:
+        ball = steep.max(axis=1) * x.ball + _norm(half)
+        return TaylorModel.of(basis, linear, half + steep * x.radius, ball)
+    center = np.clip(x.coefficients[0], low, high)
+    reach = np.maximum(high - center, center - low) * (1.0 + _ROUNDING)
+    series, remainder = SERIES[function](center, low, high, basis.degree)
+    remainder = (
+        remainder * reach ** (basis.degree + 1) + _ROUNDING * (np.abs(series[0]) + 1.0) * (1.0 + reach) ** basis.degree
+    )
+    better = remainder < half
+    around = np.where(better, x.coefficients, 0.0)
+    around[0] -= np.where(better, center, 0.0)
+    arounds = basis.by_degree(around)
+    size, coefficients, beyond = arounds.sum(axis=0), np.zeros_like(around), np.zeros_like(center)
+    coefficients[0] = series[-1]
+    for done, number in enumerate(series[-2::-1]):
+        by_degree = basis.by_degree(coefficients)
+        coefficients, more = _multiply(basis, coefficients, by_degree, around, arounds, done)
+        coefficients[0] += number
+        beyond = beyond * size + more + _ROUNDING * (np.abs(number) + by_degree.sum(axis=0) * size)
+    # f(p + e) = f(p) + f'(..) e for the polynomial p and the rest e
+    rest = np.where(better, beyond + remainder, half)
+    steep = np.where(better, _steepest(kind, center, reach, low, high), steep)
+    ball = steep.max(axis=1) * x.ball + _norm(rest)
+    return TaylorModel.of(basis, np.where(better, coefficients, linear), rest + steep * x.radius, ball)
+
+
+def _steepest(
+    kind: Elementwise, center: np.ndarray, reach: np.ndarray, low: np.ndarray, high: np.ndarray
+) -> np.ndarray:
+    """Return more than the largest absolute slope of a function between low and high (B, n)."""
+    if kind.function in _CURVATURES:
+        steep = np.abs(kind.pull(np.ones_like(center), [center], kind.points(center))[0])
+        steep = np.minimum(STEEPEST[kind.function], steep + _CURVATURES[kind.function] * reach + _ROUNDING)
+    else:
+        end = high if kind.function == "exp" else low
+        steep = np.abs(kind.pull(np.ones_like(end), [end], kind.points(end))[0])
+    return steep * (1.0 + _ROUNDING)
+
+
+_CURVATURES: dict[Function, float] = {"sigmoid": 0.0963, "tanh": 0.77, "gelu": 0.798}
+"""More than the largest absolute second derivatives."""
+
+Series = tuple[list[np.ndarray], np.ndarray]
+"""The Taylor coefficients, and the largest absolute value of the next one over the range."""
+
+
+def _exp_series(center: np.ndarray, low: np.ndarray, high: np.ndarray, degree: int) -> Series:
+    value = np.exp(center)
+    return [value / factorial(k) for k in range(degree + 1)], np.exp(high) * (1.0 + _ROUNDING) / factorial(degree + 1)
+
+
+def _power_series(exponent: float, center: np.ndarray, low: np.ndarray, degree: int) -> Series:
+    """The series of x ** exponent, for a negative exponent: its derivatives are largest at the lower end."""
+    factors = [1.0]
+    for k in range(degree + 1):
+        factors.append(factors[-1] * (exponent - k) / (k + 1))
+    series = [factor * center ** (exponent - k) for k, factor in enumerate(factors[:-1])]
+    return series, abs(factors[-1]) * low ** (exponent - degree - 1) * (1.0 + _ROUNDING)
+
+
+@cache
+def _sigmoid_derivatives(function: Function, degree: int) -> tuple[list[np.ndarray], float]:
+    """Return the derivatives up to a degree as polynomials of the value, and the largest value of the next."""
+    product = np.array([-1.0, 1.0, 0.0]) if function == "sigmoid" else np.array([-1.0, 0.0, 1.0])
+    polynomials = [np.array([1.0, 0.0])]
+    for _ in range(degree + 1):
+        polynomials.append(np.polymul(np.polyder(polynomials[-1]), product))
+    low = 0.0 if function == "sigmoid" else -1.0
+    turns = np.roots(np.polyder(polynomials[-1]))
+    turns = np.concatenate([np.clip(turns.real, low, 1.0), [low, 1.0]])
+    return polynomials[:-1], float(np.abs(np.polyval(polynomials[-1], turns)).max()) * 1.01
+
+
+@cache
+def _gelu_derivatives(degree: int) -> tuple[list[np.ndarray], float]:
+    """Return the polynomials q of the derivatives q(x) density(x) from the second on, and the largest of the next."""
+    polynomials = [np.array([-1.0, 0.0, 2.0])]
+    for _ in range(degree):
+        polynomials.append(np.polysub(np.polyder(polynomials[-1]), np.polymul(polynomials[-1], [1.0, 0.0])))
+    turns = np.roots(polynomials[-1]).real
+    return polynomials[: degree - 1], float(
+        np.abs(np.polyval(polynomials[degree - 1], turns) * _density(turns)).max()
+    ) * 1.01
+
+
+def _density(x: np.ndarray) -> np.ndarray:
+    density: np.ndarray = np.exp(-0.5 * x * x) / np.sqrt(2.0 * np.pi)
+    return density
+
+
+def _squash_series(function: Function, center: np.ndarray, degree: int) -> Series:
+    polynomials, largest = _sigmoid_derivatives(function, degree)
+    value = Elementwise(function).points(center)
+    series = [np.polyval(polynomial, value) / factorial(k) for k, polynomial in enumerate(polynomials)]
+    return series, np.full_like(center, largest / factorial(degree + 1))
+
+
+def _gelu_series(center: np.ndarray, degree: int) -> Series:
+    polynomials, largest = _gelu_derivatives(degree)
+    kind, density = Elementwise("gelu"), _density(center)
+    value = kind.points(center)
+    series = [value, kind.pull(np.ones_like(center), [center], value)[0]]
+    series += [np.polyval(q, center) * density / factorial(k) for k, q in enumerate(polynomials, start=2)]
+    return series, np.full_like(center, largest / factorial(degree + 1))
+
+
+SERIES: dict[Function, Callable[[np.ndarray, np.ndarray, np.ndarray, int], Series]] = {
+    "exp": _exp_series,
+    "reciprocal": lambda center, low, high, degree: _power_series(-1.0, center, low, degree),
+    "rsqrt": lambda center, low, high, degree: _power_series(-0.5, center, low, degree),
+    "sigmoid": lambda center, low, high, degree: _squash_series("sigmoid", center, degree),
+    "tanh": lambda center, low, high, degree: _squash_series("tanh", center, degree),
+    "gelu": lambda center, low, high, degree: _gelu_series(center, degree),
+}
