@@ -279,6 +279,32 @@ def file_of(name: str, **arguments: Any) -> None:
         pf.import_agent(f"{folder}/model.tar", "deep-sea-treasure")
 
 
+def decision_transformer() -> None:
+    """Explain a Decision Transformer at its first step."""
+    import d3rlpy
+    import numpy as np
+    import torch
+
+    import paretofoil as pf
+
+    class LastStep(torch.nn.Module):
+        def __init__(self, network: Any) -> None:
+            super().__init__()
+            self.network = network
+
+        def forward(self, states: Any, commands: Any) -> Any:
+            nothing = torch.zeros(len(states), 1)
+            _, logits = self.network(states[:, None], nothing[..., None], commands[:, None], nothing.long(), nothing)
+            return logits[:, -1]
+
+    encoder = d3rlpy.models.VectorEncoderFactory([64])
+    dt = d3rlpy.algos.DiscreteDecisionTransformerConfig(num_heads=4, num_layers=2, encoder_factory=encoder).create()
+    dt.create_impl((3,), 4)
+    space = pf.CommandSpace(np.zeros(1), np.full(1, 10.0), objectives=["return"])
+    module = LastStep(dt.impl.modules.transformer.eval())
+    explain(pf.from_torch(module, [0.1, 0.2, 0.3], space, outputs="logits"), [0.1, 0.2, 0.3], [8.0])
+
+
 CONTRIB = "sb3_contrib"
 FEATURES = "`pf.from_sb3(..., free=[...])`"
 MORL, SB3, SB3_CONTRIB = "MORL-Baselines", "Stable-Baselines3", "sb3-contrib"
@@ -333,6 +359,7 @@ AGENTS: dict[str, tuple[str, str, Callable[[], None]]] = {
     },
     "CAPQL": (MORL, "`pf.from_morl`", partial(actor_file, "capql.capql.CAPQL")),
     "CAPQL, its file": (MORL, "`paretofoil import`", lambda: file_of("capql.capql.CAPQL")),
+    "DiscreteDecisionTransformer, 2 x 64": ("d3rlpy", "`pf.from_torch`", decision_transformer),
 }
 """Library, door and trial of each kind of agent."""
 
