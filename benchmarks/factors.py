@@ -4,20 +4,20 @@
 
 Each variant changes one choice of our training into the authors' choice, and the last one changes all. A case counts as
 feasible if Boundary finds a valid command in the paper's search region; a failure of it is no proof. The rows are
-appended to OUT/rows/factors.csv, and an interrupted run resumes. The full run of 160 agents takes about an hour of one
-core; it has not been recorded yet.
+appended to OUT/rows/factors.csv, and an interrupted run resumes. The full run of 185 agents takes about an hour of one
+core.
 """
 
 import argparse
 import csv
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator, Sequence, Set
 from dataclasses import asdict, dataclass, fields, replace
+from itertools import product
 from pathlib import Path
 from typing import Any
 
 import numpy as np
-import torch
-from torch.nn.functional import cross_entropy, linear
+from scipy.special import expit, log_softmax
 
 from paretofoil import envs
 from paretofoil.agents import Agent
@@ -25,42 +25,28 @@ from paretofoil.agents.training import make_agent, make_trainer, preset
 from paretofoil.core.question import QuestionBatch
 from paretofoil.pcn.config import TrainConfig
 from paretofoil.pcn.network import Learner, PCNNetwork, draw_weights
-from paretofoil.pcn.policy import PCNPolicy
-from paretofoil.pcn.train import Trainer
+from paretofoil.pcn.policy import PCN, Layer, PCNPolicy
 from paretofoil.search import Boundary
 from paretofoil.study.case import enumerate_cases, make_case_question
-from paretofoil.study.table import Table
-from paretofoil_paper.paper_tables import ENVIRONMENTS
+from paretofoil_paper.factors import (
+    ALL,
+    FACTORS,
+    FILE,
+    LOSS,
+    SCALING,
+    SMALL,
+    TWO_LAYERS,
+    VARIANTS,
+    FactorAgent,
+    factors_table,
+    read_factors,
+)
 from paretofoil_paper.protocols import PAPER_STRESS
 
-SMALL = ("deep-sea-treasure", "branch-path", "reward-line", "collect-two")
-"""Environments in which a training takes seconds."""
 SEEDS = (20, 21, 22, 23, 24)
-OURS, ALL = "ours", "all of these"
-FACTORS = (
-    *("two-layer embeddings", "width 256", "their observation", "their scaling of commands", "no polish"),
-    "their exploration",
-)
-VARIANTS = (OURS, *FACTORS, ALL)
 COMMAND_FACTORS = {"deep-sea-treasure": 0.1}
 """The authors multiply commands by a fixed factor, 1 in the other environments."""
 SEARCH = Boundary()
-FILE = "factors.csv"
-
-
-@dataclass(frozen=True)
-class FactorAgent:
-    """One agent, and how many of its cases are feasible."""
-
-    environment: str
-    variant: str
-    seed: int
-    front: int
-    """Points of its front."""
-    reached: int
-    """Points that greedy rollouts reach."""
-    cases: int
-    feasible: int
 
 
 def measure_factors(path: Path, seeds: Sequence[int] = SEEDS) -> Iterator[FactorAgent]:
@@ -71,24 +57,18 @@ def measure_factors(path: Path, seeds: Sequence[int] = SEEDS) -> Iterator[Factor
         writer = csv.DictWriter(file, [field.name for field in fields(FactorAgent)], lineterminator="\n")
         if not known:
             writer.writeheader()
-        for seed in seeds:
-            for environment in SMALL:
-                for variant in VARIANTS:
-                    if (environment, variant, seed) not in known:
-                        row = measure_agent(environment, variant, seed)
-                        writer.writerow(asdict(row))
-                        file.flush()
-                        yield row
+        for environment, seed, variant in _order(seeds):
+            if (environment, variant, seed) not in known:
+                row = measure_agent(environment, variant, seed)
+                writer.writerow(asdict(row))
+                file.flush()
+                yield row
 
 
-def read_factors(path: Path) -> list[FactorAgent]:
-    if not path.is_file():
-        return []
-    with path.open(newline="") as file:
-        return [
-            FactorAgent(row.pop("environment"), row.pop("variant"), **{name: int(n) for name, n in row.items()})
-            for row in csv.DictReader(file)
-        ]
+def _order(seeds: Sequence[int]) -> Iterator[tuple[str, int, str]]:
+    """Return environment, seed and variant of each agent; the last variant, which takes minutes, comes last."""
+    yield from product(SMALL, seeds, VARIANTS[:-1])
+    yield from product(SMALL[:1], seeds, VARIANTS[-1:])
 
 
 def measure_agent(environment: str, variant: str, seed: int) -> FactorAgent:
@@ -103,24 +83,24 @@ def measure_agent(environment: str, variant: str, seed: int) -> FactorAgent:
 def train(environment: str, variant: str, seed: int) -> Agent:
     """Train an agent with one choice of the authors, or with all of them."""
     chosen = set(FACTORS) if variant == ALL else {variant}
-    entry, config = envs.entry(environment), replace(preset(envs.entry(environment)), seed=seed)
-    if "their observation" in chosen:
-        entry = with_their_observation(entry)
-    config = replace(config, **_settings(chosen))
-    trainer = make_trainer(entry, config)
-    if chosen & {"two-layer embeddings", "their scaling of commands"}:
-        factor = COMMAND_FACTORS.get(environment, 1.0) if "their scaling of commands" in chosen else None
-        _replace_network(trainer, config, "two-layer embeddings" in chosen, factor)
-    return make_agent(f"{environment}-{seed}", entry, trainer.run())
-
-
-def _settings(chosen: set[str]) -> dict[str, Any]:
+    entry, theirs = envs.entry(environment), preset(envs.entry(environment), "plain")
     changes: dict[str, dict[str, Any]] = {
         "width 256": {"hidden": 256},
         "no polish": {"polish_rounds": 0},
         "their exploration": {"explore": "plain"},
+        "their learning rate": {"learning_rate": theirs.learning_rate, "cooling": theirs.cooling},
     }
-    return {name: value for factor in chosen & changes.keys() for name, value in changes[factor].items()}
+    config = theirs if variant == ALL else preset(entry)
+    settings = {name: value for factor in chosen & changes.keys() for name, value in changes[factor].items()}
+    config = replace(config, seed=seed, **settings)
+    if "their observation" in chosen:
+        entry = with_their_observation(entry)
+    trainer = make_trainer(entry, config)
+    if chosen & {TWO_LAYERS, SCALING, LOSS}:
+        sizes = trainer.env.observation_size, trainer.command_size, trainer.env.num_actions
+        factor = COMMAND_FACTORS.get(environment, 1.0)
+        trainer.learner = Learner(AuthorsNetwork(sizes, config, chosen, factor))
+    return make_agent(f"{environment}-{seed}", entry, trainer.run())
 
 
 @dataclass(frozen=True)
@@ -147,109 +127,65 @@ def with_their_observation(entry: envs.CatalogueEntry) -> envs.CatalogueEntry:
     return replace(entry, encode=_raw, observation_size=len(entry.encode.sizes))  # type: ignore[attr-defined]
 
 
-def _replace_network(trainer: Trainer, config: TrainConfig, two_layers: bool, factor: float | None) -> None:
-    env = trainer.env
-    sizes = (env.observation_size, trainer.command_size, env.num_actions)
-    trainer.learner = Learner(AuthorsNetwork(*sizes, config.hidden, config.seed, two_layers, factor))
-
-
-def factors_table(rows: Sequence[FactorAgent]) -> Table:
-    """Return the share of feasible cases of each variant, and its difference from ours with an interval over seeds."""
-    lines: list[tuple[Any, ...]] = []
-    environments = [name for name in SMALL if any(row.environment == name for row in rows)]
-    for variant in VARIANTS:
-        group = {(r.environment, r.seed): r for r in rows if r.variant == variant}
-        ours = {(r.environment, r.seed): r for r in rows if r.variant == OURS}
-        shares = []
-        for environment in environments:
-            here = [_share(row) for (name, _), row in group.items() if name == environment]
-            shares.append(float(np.mean(here)) if here else None)
-        difference = None if variant == OURS else _difference(group, ours, "deep-sea-treasure")
-        reached = sum(row.reached == row.front for row in group.values())
-        lines.append((variant, *shares, difference, f"{reached} of {len(group)}"))
-    columns = (
-        "variant",
-        *(ENVIRONMENTS[name] for name in environments),
-        "DST: difference [95 % CI]",
-        "reach their front",
-    )
-    note = (
-        "Feasible cases, in % of all cases of the stress test, mean over five seeds. The difference is in points; its "
-        "interval is Student's over the five pairs of agents of one seed."
-    )
-    return Table("Feasible cases by one choice of the authors", columns, tuple(lines), note)
-
-
-def _share(row: FactorAgent) -> float:
-    return 100 * row.feasible / row.cases if row.cases else float("nan")
-
-
-def _difference(group: dict[Any, FactorAgent], ours: dict[Any, FactorAgent], environment: str) -> str | None:
-    """Return the mean difference over seeds with Student's 95 % interval, for example "-12.3 [-20.1,-4.5]"."""
-    from scipy.stats import t
-
-    pairs = [_share(row) - _share(ours[key]) for key, row in group.items() if key[0] == environment and key in ours]
-    if len(pairs) < 2:
-        return None
-    half = float(t.ppf(0.975, len(pairs) - 1) * np.std(pairs, ddof=1) / np.sqrt(len(pairs)))
-    mean = float(np.mean(pairs))
-    return f"{mean:+.1f} [{mean - half:.1f},{mean + half:.1f}]"
-
-
 class AuthorsNetwork(PCNNetwork):
-    """A network whose embeddings may have two layers, and whose commands may have a fixed factor."""
+    """A network with choices of the authors: embeddings of two layers, a factor of commands, a loss of all actions."""
 
-    def __init__(
-        self,
-        state_size: int,
-        command_size: int,
-        num_actions: int,
-        hidden: int,
-        seed: int,
-        two_layers: bool,
-        factor: float | None,
-    ) -> None:
-        super().__init__(state_size, command_size, num_actions, hidden, seed)
-        self.factor, self.two_layers = factor, two_layers
-        if two_layers:
-            second = {"state_2": (hidden, hidden), "command_2": (hidden, hidden)}
-            self.sizes |= second
-            self.vector = np.concatenate([self.vector, draw_weights(second, seed + 1)])
+    def __init__(self, sizes: tuple[int, int, int], config: TrainConfig, chosen: Set[str], factor: float) -> None:
+        super().__init__(*sizes, config.hidden, config.seed)
+        self.chosen, self.factor = chosen, factor
+        if TWO_LAYERS in chosen:
+            self.sizes |= dict.fromkeys(("state_2", "command_2"), (config.hidden, config.hidden))
+            self.vector = draw_weights(self.sizes, config.seed)
             self.layers = self.split(self.vector)
 
     def rescale(self, name: str, shift: np.ndarray, scale: np.ndarray) -> None:
         """Set the scaling of an input; a fixed factor replaces that of commands."""
-        if name == "command" and self.factor is not None:
+        if name == "command" and SCALING in self.chosen:
             shift, scale = np.zeros_like(shift), np.full_like(scale, self.factor)
         super().rescale(name, shift, scale)
 
     def gradient(
         self, states: np.ndarray, commands: np.ndarray, masks: np.ndarray, targets: np.ndarray, out: np.ndarray
     ) -> float:
-        if not self.two_layers:
+        """Write the gradient of the mean negative log-likelihood into `out` and return the loss."""
+        if LOSS in self.chosen:
+            masks = np.ones_like(masks)
+        if TWO_LAYERS not in self.chosen:
             return super().gradient(states, commands, masks, targets, out)
-        vector = torch.tensor(self.vector, requires_grad=True)
-        layers: Any = self.split(vector)  # type: ignore[arg-type]  # views of a tensor, too
+        inputs, outer = {"state": states, "command": commands}, self.split(out)
+        first = {name: np.maximum(_affine(values, self.layers[name]), 0) for name, values in inputs.items()}
+        embedded = {name: expit(_affine(values, self.layers[f"{name}_2"])) for name, values in first.items()}
+        product = embedded["state"] * embedded["command"]
+        hidden = np.maximum(_affine(product, self.layers["hidden"]), 0)
+        logs = log_softmax(np.where(masks, _affine(hidden, self.layers["output"]), -np.inf), axis=1)
+        rows = np.arange(len(targets))
+        loss, slopes = -float(logs[rows, targets].mean()), np.exp(logs)
+        slopes[rows, targets] -= 1
+        slopes = _write(outer["output"], slopes / len(targets), hidden) @ self.layers["output"][0] * (hidden > 0)
+        slopes = _write(outer["hidden"], slopes, product) @ self.layers["hidden"][0] * product
+        for name, values in inputs.items():
+            second = _write(outer[f"{name}_2"], slopes * (1 - embedded[name]), first[name])
+            _write(outer[name], second @ self.layers[f"{name}_2"][0] * (first[name] > 0), values)
+        return loss
 
-        def embed(name: str, inputs: np.ndarray) -> torch.Tensor:
-            first = torch.relu(linear(torch.from_numpy(inputs), *layers[name]))
-            return torch.sigmoid(linear(first, *layers[f"{name}_2"]))
-
-        hidden = torch.relu(linear(embed("state", states) * embed("command", commands), *layers["hidden"]))
-        logits = linear(hidden, *layers["output"]).masked_fill(~torch.from_numpy(masks), -torch.inf)
-        loss: Any = cross_entropy(logits, torch.from_numpy(targets))
-        loss.backward()
-        out[:] = vector.grad
-        return float(loss.detach())
-
-    def export(self) -> PCNPolicy:
+    def export(self) -> PCN:
         policy = super().export()
-        assert isinstance(policy, PCNPolicy)
-        if not self.two_layers:
+        if TWO_LAYERS not in self.chosen:
             return policy
-        second = (self.layers[name] for name in ("state_2", "command_2"))
-        state, command = ((weight.copy(), bias.copy()) for weight, bias in second)
-        return PCNPolicy(state=(*policy.state, state), command=(*policy.command, command), head=policy.head)
+        assert isinstance(policy, PCNPolicy)
+        state, command = (tuple(values.copy() for values in self.layers[f"{name}_2"]) for name in ("state", "command"))
+        return PCNPolicy(state=(*policy.state, state), command=(*policy.command, command), head=policy.head)  # type: ignore[arg-type]
+
+
+def _affine(inputs: np.ndarray, layer: Layer) -> np.ndarray:
+    outputs: np.ndarray = inputs @ layer[0].T + layer[1]
+    return outputs
+
+
+def _write(layer: Layer, slopes: np.ndarray, inputs: np.ndarray) -> np.ndarray:
+    """Write the gradient of a layer, given the slopes of its outputs; return the slopes."""
+    layer[0][...], layer[1][...] = slopes.T @ inputs, slopes.sum(axis=0)
+    return slopes
 
 
 if __name__ == "__main__":

@@ -5,6 +5,7 @@ from typing import TYPE_CHECKING
 from paretofoil.show.palette import BLUE, GREEN
 from paretofoil.study.statistics import Proportion, summarise
 from paretofoil.study.table import Table
+from paretofoil_paper.factors import DIFFERENCE, FILE, INTERVAL, factors_table, read_factors
 from paretofoil_paper.figures import Series, figure_rates
 from paretofoil_paper.others import other_rows, others_table
 from paretofoil_paper.paper_tables import ENVIRONMENTS, STRESS, total_of
@@ -32,6 +33,10 @@ def page(plan: Plan) -> Report:
         ours = {name: summarise(r for r in group if r.search == AS_RUN).success for name, group in rows.as_run.items()}
         table = others_table(authors, ours)
         report.find(_authors(table))
+    factors = read_factors(plan.out / "rows" / FILE)
+    if factors:
+        choices = factors_table(factors)
+        report.find(_factors(choices))
     report.say("## Five agents per environment", _describe_seeds(plan))
     kept = [name for name in stress.columns if name != "paper: cases"]
     report.add(pick(stress, kept), Picture.of(_figure(stress), "agents", CAPTION))
@@ -40,6 +45,8 @@ def page(plan: Plan) -> Report:
     report.add(pick(seeding, (*columns, "p (Holm)"), title="CF-ZOO against ZOO without seeding", note=_p_note()))
     if authors.stress:
         report.say("## The authors' agents", _describe_authors()).add(table)
+    if factors:
+        report.say("## Choices of the authors' training", _describe_factors()).add(choices)
     report.appendix += [stress, seeding, *others]
     return report
 
@@ -88,6 +95,27 @@ def _authors(table: Table) -> str:
     )
 
 
+def _factors(table: Table) -> str:
+    changed = [line for line in cells_of(table) if line[INTERVAL] is not None]
+    lower = [line["variant"] for line in changed if line[INTERVAL].high < 0]
+    higher = [f"{line['variant']} ({line[DIFFERENCE]:+.1f} points)" for line in changed if line[INTERVAL].low > 0]
+    found = f"These choices make fewer DST cases feasible: {', '.join(lower)}."
+    if not lower:
+        found = "We did not find why fewer DST cases are feasible with the authors' agent than with ours."
+    raised = f" More cases are feasible with {' and with '.join(higher)}." if higher else ""
+    return (
+        f"**{found}** We tried {len(changed)} choices of the authors' training, one at a time, with five seeds.{raised}"
+    )
+
+
+def _describe_factors() -> str:
+    return (
+        "Far fewer DST cases are feasible with the authors' agent than with ours. Each variant changes one choice of "
+        "our training into theirs. A case counts as feasible if Boundary finds a valid command in the paper's search "
+        "region. `python benchmarks/factors.py` trains and measures these agents."
+    )
+
+
 def _describe_seeds(plan: Plan) -> str:
     return (
         f"The agents have the training seeds {', '.join(map(str, plan.agent_seeds))}; every setting was chosen with "
@@ -119,8 +147,9 @@ def _describe_authors() -> str:
     return (
         "The checkpoints and fronts are in the authors' repository. They are not the paper's agents: on its states "
         "they have other probabilities. Their encodings, masks, search regions and step limits are the authors'. "
-        "Minecart's three checkpoints are absent from the copy that we could read. Three-Tree, WalkRoom and Four-Room "
-        "need environments that this library does not have, and Lander, Car and Reacher are not in the paper. "
+        "Minecart's three checkpoints are absent from the copy that we could read. Three-Tree and Four-Room need "
+        "environments that this library does not have, the agents of WalkRoom were not measured, and Lander, Car and "
+        "Reacher are not in the paper. "
         "`benchmarks/authors_agents.py` repeats the measurement."
     )
 
