@@ -28,7 +28,6 @@ from paretofoil.core.decision import Episode as Episode
 from paretofoil.core.errors import InvalidInput as InvalidInput
 from paretofoil.core.feature import Feature as Feature
 from paretofoil.core.feature import from_function as from_function
-from paretofoil.core.influence import Influence as Influence
 from paretofoil.core.options import Limits as Limits
 from paretofoil.core.options import Options as Options
 from paretofoil.core.question import Question as Question
@@ -42,11 +41,9 @@ from paretofoil.explanation.explain import explain_episode as explain_episode
 from paretofoil.explanation.flip_map import FlipMap as FlipMap
 from paretofoil.explanation.influence import influence as influence
 from paretofoil.explanation.influence import influence_episode as influence_episode
-from paretofoil.explanation.never import Never as Never
 from paretofoil.explanation.never import never as never
 from paretofoil.explanation.outcome import outcome as outcome
 from paretofoil.proof.verify import verify_certificate as verify_certificate
 from paretofoil.search.registry import register_search as register_search
-from paretofoil.show.landscape import landscape as landscape
 
 __all__: list[str]

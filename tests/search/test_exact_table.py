@@ -11,6 +11,7 @@ from paretofoil.explanation.ask import ask
 from paretofoil.proof.table import polytopes
 from paretofoil.search import Boundary, CFZoo, Exact
 from paretofoil.search.registry import choose_search
+from paretofoil.show.landscape import landscape
 
 SHAPES = [(2, 10, 4), (3, 20, 4), (4, 5, 6)]  # objectives, vectors, actions
 
@@ -125,7 +126,7 @@ def test_a_slice_through_preferences_is_refused_since_its_points_would_not_sum_t
     policy, space = pf.from_q_table(lambda s: [[3.0, 0.0], [0.0, 1.0]]), pf.CommandSpace.preferences(["fuel", "ore"])
     answer = pf.explain(policy, state=[0.0], command=[0.7, 0.3], foil=1, space=space)
     with pytest.raises(InvalidInput, match="preferences, which sum to 1"):
-        pf.landscape(answer.live.question)  # type: ignore[union-attr]
+        landscape(answer.live.question)  # type: ignore[union-attr]
     with pytest.raises(InvalidInput, match="preferences, which sum to 1"):
         answer.plot(axes=("fuel", "ore"))
 

@@ -86,6 +86,7 @@ def test_items_are_taken_when_a_worker_needs_them(workers: int) -> None:
     assert finished == 40
 
 
+@pytest.mark.filterwarnings("ignore::pytest.PytestUnhandledThreadExceptionWarning")  # loky's thread, after its workers
 @pytest.mark.parametrize("workers", [1, 2])
 def test_an_error_while_items_are_listed_ends_the_run(workers: int) -> None:
     def items() -> Iterator[int]:
