@@ -10,6 +10,7 @@ question on one thread; times are CPU seconds. The policy checks every change th
 """
 
 import argparse
+import signal
 import time
 import warnings
 from collections.abc import Callable
@@ -40,6 +41,8 @@ MISSED = 100.0
 """Cost of a change under which the foil does not win, before its margin is subtracted."""
 SLOW = 3
 """Questions of each kind for attacks that take many seconds per question."""
+LIMIT = 300.0
+"""Seconds per question; a method that needs more has found nothing."""
 TOLERANCE = 1e-5
 """Part of kappa that a returned change may lack, because the rounding of a policy depends on the batch."""
 START, END = "<!-- peers: begin -->", "<!-- peers: end -->"
@@ -381,11 +384,20 @@ class Result:
     seconds: float
 
 
+def stop(*_: object) -> None:
+    raise TimeoutError
+
+
 def measure(find: Callable[[Task], Change], task: Task) -> Result:
     """Ask one question, and check the change that is returned."""
     task.batch = QuestionBatch([task.question])
     began = time.process_time()
-    z = find(task)
+    signal.setitimer(signal.ITIMER_REAL, LIMIT)
+    try:
+        z = find(task)
+    except TimeoutError:
+        z = None
+    signal.setitimer(signal.ITIMER_REAL, 0)
     seconds, queries = time.process_time() - began, task.batch.queries(0).total()
     if z is None or not np.isfinite(z).all():
         return Result(None, queries, seconds)
@@ -402,7 +414,8 @@ def row(peer: Peer, results: list[Result], exact: list[Result]) -> str:
     spread = f"{np.mean(ratios):.3g} | {np.median(ratios):.3g}" if ratios else "– | –"
     cells = f"{len(ratios)} of {len(pairs)} | {spread} | {np.median([mine.queries for mine in results]):,.0f}"
     cpu = float(np.exp(np.mean(np.log(seconds))))
-    return f"| {peer.name} | {peer.sees} | {cells} | {cpu:.2g} | {peer.proves} |"
+    times = f"{cpu:.0f}" if cpu >= 10 else f"{cpu:.2g}"
+    return f"| {peer.name} | {peer.sees} | {cells} | {times} | {peer.proves} |"
 
 
 HEAD = """| method | sees | found | mean distance | median distance | median queries | CPU | proves |
@@ -448,6 +461,7 @@ def main() -> None:
     parser.add_argument("--out", type=Path, help="page whose tables are replaced")
     options = parser.parse_args()
     peers = OURS | {name: PEERS[name] for name in options.peers}
+    signal.signal(signal.SIGALRM, stop)
     torch.set_num_threads(1)
     warnings.simplefilter("ignore")
     with one_thread():
