@@ -1,7 +1,7 @@
 """Check the power analysis of user studies on simulated participants: `python benchmarks/user_study_power.py`.
 
-Simulates many studies of the planned size and evaluates each as `paretofoil user-study report` does: with the planned
-effect in every condition, and without any effect.
+Simulates many studies of the planned size and evaluates each as `paretofoil user-study report` does, but with 999
+permutations: with the planned effect in every condition, and without any effect.
 """
 
 import argparse
@@ -24,7 +24,8 @@ def run(study: UserStudy, effect: Effect, difference: float, participants: int, 
     found = []
     for number in range(studies):
         rng = np.random.default_rng([number, participants])
-        found.append(evaluate(plain, *simulate(plain, accuracy, effect.spread, participants, rng), seed=number))
+        replies = simulate(plain, accuracy, effect.spread, participants, rng)
+        found.append(evaluate(plain, *replies, seed=number, resamples=999))
     return found
 
 

@@ -111,9 +111,16 @@ def test_every_view_fits_every_size_and_axe_finds_nothing(visit: Visit, view: st
         assert (width, scheme, wrong) == (width, scheme, {})
 
 
-def test_paper_gets_the_answer_without_buttons(visit: Visit) -> None:
-    page = visit.ask()
+def test_paper_gets_the_answer_in_light_colours_without_controls(visit: Visit) -> None:
+    page = visit.ask(color_scheme="dark")
     page.emulate_media(media="print")
+    assert page.evaluate("getComputedStyle(document.documentElement).getPropertyValue('--paper')") == "#fbfaf7"
     assert page.locator(".answer .sentence").is_visible()
-    assert not page.locator(".live").is_visible()
-    assert not any(button.is_visible() for button in page.locator("button").all())
+    assert not any(each.is_visible() for each in page.locator("button, .live, .explore").all())
+
+
+def test_without_scripts_the_page_says_so(visit: Visit) -> None:
+    page = visit.open("", java_script_enabled=False)
+    assert page.locator("noscript").inner_text() == "This page needs JavaScript. Please enable it."
+    assert page.locator("noscript").is_visible()
+    assert page.locator(".loading").is_hidden()

@@ -81,9 +81,19 @@ class Evaluation:
         return _values(self.included, measure, condition)
 
 
-def evaluate(study: UserStudy, people: Sequence[Participant], replies: Sequence[Reply], *, seed: int = 0) -> Evaluation:
+def evaluate(
+    study: UserStudy,
+    people: Sequence[Participant],
+    replies: Sequence[Reply],
+    *,
+    seed: int = 0,
+    resamples: int = RESAMPLES,
+) -> Evaluation:
     """Return the exclusions, the means by condition, and the comparisons with the baseline."""
-    scores = [_scores(study, person, [r for r in replies if r.number == person.number]) for person in people]
+    by_person: dict[int, list[Reply]] = {}
+    for reply in replies:
+        by_person.setdefault(reply.number, []).append(reply)
+    scores = [_scores(study, person, by_person.get(person.number, [])) for person in people]
     reasons = [_reason(study, score) for score in scores]
     included = [score for score, reason in zip(scores, reasons, strict=True) if reason is None]
     estimates: dict[tuple[str, str], Estimate] = {}
@@ -94,7 +104,9 @@ def evaluate(study: UserStudy, people: Sequence[Participant], replies: Sequence[
         estimates |= {(measure, name): _estimate(measure, values) for name, values in groups.items() if values.size}
         control = groups.pop(study.baseline.name)
         comparable = {name: values for name, values in groups.items() if min(values.size, control.size) > 1}
-        comparisons += _holm([_compare(measure, name, values, control, rng) for name, values in comparable.items()])
+        comparisons += _holm(
+            [_compare(measure, name, values, control, rng, resamples) for name, values in comparable.items()]
+        )
     kept = {score.participant.number: score.participant.condition for score in included}
     by_task: dict[tuple[str, str], tuple[int, int]] = {}
     for reply in replies:
@@ -161,7 +173,7 @@ def _estimate(measure: str, values: np.ndarray) -> Estimate:
 
 
 def _compare(
-    measure: str, condition: str, values: np.ndarray, control: np.ndarray, rng: np.random.Generator
+    measure: str, condition: str, values: np.ndarray, control: np.ndarray, rng: np.random.Generator, resamples: int
 ) -> Comparison:
     """Return the difference of the means with Welch's interval, and the p-value of the permutation test."""
     from scipy.stats import t
@@ -170,7 +182,7 @@ def _compare(
     difference, variance = float(values.mean() - control.mean()), float(errors.sum())
     freedom = variance**2 / float((errors**2 / [values.size - 1, control.size - 1]).sum()) if variance else 1.0
     half = float(t.ppf((1 + LEVEL) / 2, freedom)) * variance**0.5 if variance else 0.0
-    p = permutation_p(values, control, rng)
+    p = permutation_p(values, control, rng, resamples)
     return Comparison(measure, condition, Estimate(difference, difference - half, difference + half), p, p)
 
 
