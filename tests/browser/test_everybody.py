@@ -43,7 +43,7 @@ def settle(visit: Visit, page: Any, view: str) -> None:
         page.get_by_role("button", name="How it ends").click()
         page.wait_for_selector("canvas.outcomes")
     if view == "help":
-        page.get_by_role("button", name="How this works").click()
+        page.get_by_role("button", name="How this works", exact=True).click()
     if view == "compare":
         visit.until(page, "document.querySelectorAll('.panel .sentence').length === 2")
 

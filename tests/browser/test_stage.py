@@ -152,7 +152,7 @@ def test_never_says_what_can_be_had_instead(visit: Visit) -> None:
         "Nothing that you can ask for makes the agent choose up here."
     )
     instead = page.locator(".closest-outcome")
-    instead.get_by_text("It then goes down, and the episode ends with 5 treasure in 7 steps.").wait_for()
+    instead.get_by_text("It then goes down and gets 5 treasure in 2 steps.").wait_for()
     assert instead.inner_text().startswith("What you can get here: ask for 8 treasure in 2.6 steps from here on.")
     instead.get_by_role("button", name="Why not down?").click()
     page.locator(".answer .show").first.wait_for()

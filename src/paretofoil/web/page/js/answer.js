@@ -150,12 +150,18 @@ function closestPart({ agent, precomputed, answer }, controller) {
   const { achieved } = found.rollouts?.quoted ?? {};
   const asked = plainNumbers(commandText(agent.objectives, found.quoted.command));
   const ends = achieved && !agent.stochastic && agent.space.kind !== "simplex";
-  const outcome = ends ? `, and the episode ends with ${plainNumbers(commandText(agent.objectives, achieved))}` : "";
-  const later = found.question.collected ? " from here on" : "";
+  const rest = ends && achieved.map((x, i) => Number((x - (found.question.collected?.[i] ?? 0)).toPrecision(10)));
+  const outcome = ends ? ` and gets ${plainNumbers(commandText(agent.objectives, rest))}` : "";
+  const then = `It then ${present(agent, found.action)}${outcome}.`;
   return [
-    el("p", {}, `What you can get here: ask for ${asked}${later}. It then ${present(agent, found.action)}${outcome}.`),
+    el("p", {}, `What you can get here: ask for ${asked}${laterText(found)}. ${then}`),
     button(`Why not ${agent.actions[found.action]}?`, () => controller.ask(found.action)),
   ];
+}
+
+/** Return words for amounts that count from the step of a question. */
+function laterText({ question }) {
+  return question.collected ? " from here on" : "";
 }
 
 /** Return the attainable command: one whose rollout delivers what it asks for. */
@@ -163,9 +169,10 @@ function attainable(agent, answer, controller) {
   const best = answer.rollouts?.attainable;
   if (!best) return null;
   if (!best.command) {
-    const text =
-      `No attainable command was found: none of ${best.num_rollouts} that were tried leads to this action and ` +
-      "delivers what it asks for.";
+    const text = best.proven_none
+      ? "No command makes the agent do this and then delivers what it asks for (proven)."
+      : `No attainable command was found: none of ${best.num_rollouts} that were tried leads to this action and ` +
+        "delivers what it asks for.";
     return el("p", { class: "small" }, text);
   }
   const nearly = best.deviation > 1e-9 ? "nearly " : "";
@@ -179,8 +186,8 @@ function attainable(agent, answer, controller) {
       {},
       same
         ? `If you ask for this, the agent delivers ${nearly || "exactly "}that.`
-        : `To get what you ask for, ask for ${plainNumbers(commandText(agent.objectives, best.total, 10))} in all: ` +
-            `the agent then delivers ${nearly || "exactly "}that.`,
+        : `To get what you ask for, ask for ${plainNumbers(commandText(agent.objectives, best.command, 10))}` +
+            `${laterText(answer)}: the agent then delivers ${nearly || "exactly "}that.`,
     ),
     !same && changePicture(agent.objectives, answer.question.command, best.command, "attainable command"),
     !same && button("Show me", () => controller.showRollout(best.command, "attainable"), { class: "show" }),

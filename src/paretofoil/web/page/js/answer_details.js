@@ -17,7 +17,6 @@ export function answerDetails(state, result) {
       { class: "facts" },
       rows(agent, answer).flatMap(([name, fact]) => [el("dt", {}, name), el("dd", {}, fact)]),
     ),
-    answer.proof && el("p", { class: "small" }, answer.proof.assumptions),
     result.python &&
       el("pre", { tabindex: 0, "aria-label": "Lines of Python that give this answer" }, el("code", {}, result.python)),
     el("div", { class: "buttons" }, exports(state, result)),
@@ -50,6 +49,7 @@ function rows(agent, answer) {
       commandText(agent.objectives, rollouts.original.achieved),
     ],
     answer.proof && ["Proof", proofText(answer.proof)],
+    answer.proof && ["Assumptions", answer.proof.assumptions],
     ["Cost", `${queries.toLocaleString("en")} queries, ${short(search.seconds, 2)} s`],
   ].filter(Boolean);
 }

@@ -11,12 +11,17 @@ const LEAD =
   "The answer is the smallest change of what you asked for with which it would have.";
 
 /** @param {HTMLElement} root */
-export function showEnvironments(root, store, controller) {
+export function showEnvironments(root, store, controller, openHelp) {
   const { agents } = store.get();
   const first = inOrder(agents.filter((agent) => !isVariant(agent, agents)));
   refill(
     root,
-    el("section", { class: "hero" }, el("h1", {}, "Ask an agent: why not?"), el("p", { class: "lead" }, LEAD)),
+    el(
+      "section",
+      { class: "hero" },
+      el("h1", {}, "Ask an agent: why not?"),
+      el("p", { class: "lead" }, LEAD, " ", button("How this works, in one minute", openHelp, { class: "quiet" })),
+    ),
     el(
       "ul",
       { class: "environments" },

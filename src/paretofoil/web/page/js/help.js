@@ -95,9 +95,9 @@ function question() {
 
 function change() {
   return [
-    svg("text", { x: 12, y: 30, class: "help-words" }, "treasure: 8, as before"),
+    svg("text", { x: 12, y: 30, class: "help-words small-words" }, "treasure: 8, as before"),
     svg("rect", { x: 12, y: 36, width: 136, height: 10, rx: 5, class: "help-bar" }),
-    svg("text", { x: 12, y: 66, class: "help-words" }, "steps: 8 → 7.6"),
+    svg("text", { x: 12, y: 66, class: "help-words small-words" }, "steps: 8 → 7.6"),
     svg("rect", { x: 12, y: 72, width: 136, height: 10, rx: 5, class: "help-bar" }),
     svg("rect", { x: 12, y: 72, width: 128, height: 10, rx: 5, class: "help-new" }),
   ];

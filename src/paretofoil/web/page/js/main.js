@@ -23,7 +23,7 @@ let scope = createScope(store);
 function drawView(state) {
   scope.end();
   scope = createScope(store);
-  if (state.view === "environments") showEnvironments(root, store, controller);
+  if (state.view === "environments") showEnvironments(root, store, controller, help.open);
   if (state.view === "goals") showGoals(root, store, controller);
   if (state.view === "episode") showEpisode(root, scope, store, controller);
   drawBreadcrumbs(state);
@@ -32,10 +32,11 @@ function drawView(state) {
 }
 
 function drawBreadcrumbs({ view, agent, episode }) {
-  const current = (name) => ({ "aria-current": view === name ? "page" : null });
   const name = agent && (agent.title || title(agent.name));
-  const links = hasOneAgent() ? [] : [button("Environments", () => controller.showEnvironments(), current("environments"))];
-  if (agent && !isSaved()) links.push(button(name, () => controller.openAgent(agent.name), current("goals")));
+  const hasStart = view !== "environments" && !hasOneAgent();
+  const links = hasStart ? [button("Environments", () => controller.showEnvironments())] : [];
+  const current = { "aria-current": view === "goals" ? "page" : null };
+  if (agent && !isSaved()) links.push(button(name, () => controller.openAgent(agent.name), current));
   const last = agent && episode && view === "episode" && el("span", { "aria-current": "page" }, episode.command_text);
   document.getElementById("crumbs").replaceChildren(...links, ...(last ? [last] : []));
   document.title = agent ? `${name} · Paretofoil` : "Paretofoil: why not?";
