@@ -108,6 +108,17 @@ def test_no_value_of_a_node_is_above_its_taylor_model(name: str, dim: int) -> No
             assert (program.logits(points.astype(np.longdouble)) <= above + 1e-13).all()
 
 
+@pytest.mark.parametrize("dim", [1, 2, 3])
+def test_the_radius_of_a_product_of_taylor_models_covers_what_exceeds_the_degree(dim: int) -> None:
+    rng, basis = np.random.default_rng(0), taylor.monomials(dim)
+    factors = rng.normal(size=(2, len(basis.powers), 1, 1))
+    one, two = (taylor.TaylorModel.of(basis, numbers, np.zeros((1, 1))) for numbers in factors)
+    product = one.times(two)
+    powers = np.prod(rng.uniform(-1, 1, size=(2_000, 1, dim)) ** basis.powers, axis=2)
+    polynomials = [powers @ numbers[:, 0, 0] for numbers in (*factors, product.coefficients)]
+    assert (np.abs(polynomials[0] * polynomials[1] - polynomials[2]) <= product.radius).all()
+
+
 @pytest.mark.long
 @pytest.mark.parametrize("name", KINDS)
 def test_no_value_of_many_is_above_its_bounds(name: str) -> None:

@@ -997,7 +997,7 @@ def _normalised(x: Any, count: int, eps: float, *, centered: bool) -> Any:
     rows = x.reshape(-1, count)
     rows = rows - rows.mean(dim=1, keepdim=True) if centered else rows
     recording, varies = x.recording, rows.varies.any(dim=1)
-    places = rows.varies.logical_or(varies[:, None]).nonzero(as_tuple=True)
+    places = varies[:, None].expand(rows.shape).nonzero(as_tuple=True)
     fixed = rows.basis[0] * (rows.basis[0].square().mean(dim=1, keepdim=True) + eps).rsqrt()
     rows, shape = rows[varies], rows.shape
     size = recording.largest_sizes(rows.basis.abs() + rows.error, rows.nodes)

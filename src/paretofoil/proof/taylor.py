@@ -230,8 +230,10 @@ def _compose(kind: Elementwise, x: TaylorModel, limit: float) -> TaylorModel:
     """Return a function of the numbers: its Taylor series, or two lines where these are closer together."""
     function, basis = kind.function, x.basis
     low, high = x.interval
+    inside = np.ones_like(low, dtype=bool)  # whether the polynomial stays where the series is bounded
     if np.isfinite(limit):
         lowest = limit ** (-2.0 if function == "rsqrt" else -1.0)
+        inside = low >= lowest
         low, high = np.maximum(low, lowest), np.maximum(high, lowest)
     lines = RELAXATIONS[function](low, high)
     slope, below = lines.slope_high, lines.offset_low if lines.parallel else np.zeros_like(lines.offset_low)
@@ -248,7 +250,7 @@ def _compose(kind: Elementwise, x: TaylorModel, limit: float) -> TaylorModel:
     remainder = (
         remainder * reach ** (basis.degree + 1) + _ROUNDING * (np.abs(series[0]) + 1.0) * (1.0 + reach) ** basis.degree
     )
-    better = remainder < half
+    better = inside & (remainder < half)
     around = np.where(better, x.coefficients, 0.0)
     around[0] -= np.where(better, center, 0.0)
     arounds = basis.by_degree(around)
