@@ -7,8 +7,8 @@ import { title } from "./text.js";
 import { uploadCard } from "./upload.js";
 
 const LEAD =
-  "Each of these agents tries to get what you ask for. Choose one, watch it, and ask why it did not do something else. " +
-  "The answer is the smallest change of what you asked for with which it would have.";
+  "Each of these agents tries to get what you ask for. Choose one, watch it, and ask why it did not do something " +
+  "else. The answer is the smallest change of what you asked for with which it would have.";
 
 /** @param {HTMLElement} root */
 export function showEnvironments(root, store, controller, openHelp) {
