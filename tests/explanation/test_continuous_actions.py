@@ -208,7 +208,7 @@ def test_influence_is_the_proven_range_of_amounts(actor: TorchActor) -> None:
         assert max(each.least - each.lowest, each.highest - each.most) <= 1.1e-3 * width
         for command, amount in ((each.least_command, each.least), (each.most_command, each.most)):
             assert amounts(actor, command[None])[0, i] == pytest.approx(amount, abs=1e-6 * width)
-    assert "the agent chooses 26.9 to 66.6 m³ of release in this state, 46.9 under this command" in str(influence)
+    assert "the agent chooses 26.9 to 66.7 m³ of release in this state, 46.9 under this command" in str(influence)
     assert str(type(influence).from_json(influence.to_json())) == str(influence)
 
 

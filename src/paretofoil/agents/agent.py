@@ -247,7 +247,9 @@ def rollouts(agent: Agent, commands: Sequence[Any] | np.ndarray, *, seed: int = 
     """Return one greedy episode per command. They run in one batch, which does not change any episode."""
     if not len(commands):
         return []
-    episodes = _run(agent, np.stack([as_command(agent, command) for command in commands]), seed)
+    rows = np.stack([as_command(agent, command) for command in commands])
+    seeds = np.full(len(rows), as_seed(seed), dtype=np.uint64)
+    episodes = run_greedy(agent, rows, seeds, keep_snapshots=True)
     return [_episode(agent, episodes, row) for row in range(len(episodes))]
 
 
@@ -260,7 +262,8 @@ def rollout_from(agent: Agent, decision: Decision, command: Sequence[float] | np
         raise InvalidInput.expected(
             "a decision of a rollout, with the state of its environment", "a decision without it"
         )
-    episodes = _run(agent, as_command(agent, command)[None], seed, decision.snapshot)
+    row, seeds = as_command(agent, command)[None], np.full(1, as_seed(seed), dtype=np.uint64)
+    episodes = run_greedy(agent, row, seeds, snapshot=decision.snapshot, keep_snapshots=True)
     return _episode(agent, episodes, 0, decision)
 
 
@@ -269,16 +272,11 @@ def as_command(agent: Agent, command: Any) -> np.ndarray:
     return agent.space.checked(as_vector(command, "the command", agent.space.dim), "the command")
 
 
-def _run(agent: Agent, commands: np.ndarray, seed: int, snapshot: Any = None) -> Episodes:
-    return run_episodes(
-        agent.batch_env(),
-        greedy(agent.policy),
-        commands,
-        np.full(len(commands), as_seed(seed), dtype=np.uint64),
-        snapshot=snapshot,
-        keep_snapshots=True,
-        subtract=not agent.space.simplex,
-    )
+def run_greedy(agent: Agent, commands: np.ndarray, seeds: np.ndarray | None = None, **options: Any) -> Episodes:
+    """Return greedy episodes under commands (N, d), with the seeds (N,) or with 0; the options of `run_episodes`."""
+    seeds = np.zeros(len(commands), dtype=np.uint64) if seeds is None else seeds
+    subtract = not agent.space.simplex
+    return run_episodes(agent.batch_env(), greedy(agent.policy), commands, seeds, subtract=subtract, **options)
 
 
 def _episode(agent: Agent, episodes: Episodes, row: int, since: Decision | None = None) -> Episode:

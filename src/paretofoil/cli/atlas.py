@@ -5,7 +5,7 @@ from typing import TYPE_CHECKING, Annotated, Any
 import typer
 
 from paretofoil.cli.console import print_rows, say
-from paretofoil.cli.options import AgentName, AllowImport, Command, Plot, Quiet, Seed
+from paretofoil.cli.options import AgentName, AllowImport, Command, Plot, ProofSeconds, Quiet, Samples, Seed, Undecided
 
 if TYPE_CHECKING:
     from paretofoil.explanation.atlas import Atlas
@@ -20,9 +20,9 @@ def atlas(
         typer.Option(help="Two objectives to map, separated by a comma; the others keep their values in --command."),
     ] = None,
     command: Command = None,
-    undecided: Annotated[float, typer.Option(help="Share of the commands that may remain undecided.")] = 0.01,
-    seconds: Annotated[float, typer.Option(help="Time limit of the proof.")] = 60.0,
-    samples: Annotated[int, typer.Option(help="Commands to roll out where too little can be proven.")] = 10_000,
+    undecided: Undecided = 0.01,
+    seconds: ProofSeconds = 60.0,
+    samples: Samples = 10_000,
     plot: Plot = None,
     seed: Seed = 0,
     as_json: Annotated[bool, typer.Option("--json", help="Print one JSON object with all outcomes.")] = False,

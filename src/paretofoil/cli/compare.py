@@ -5,7 +5,18 @@ from typing import TYPE_CHECKING, Annotated, Any
 import typer
 
 from paretofoil.cli.console import print_rows, say, say_written
-from paretofoil.cli.options import AgentName, AllowImport, Command, Plot, Quiet, Seed, complete_agent
+from paretofoil.cli.options import (
+    AgentName,
+    AllowImport,
+    Command,
+    Plot,
+    ProofSeconds,
+    Quiet,
+    Samples,
+    Seed,
+    Undecided,
+    complete_agent,
+)
 
 if TYPE_CHECKING:
     from paretofoil.explanation.compare import Comparison
@@ -18,11 +29,9 @@ def compare(
     agent: AgentName,
     other: Annotated[str, typer.Argument(metavar="OTHER", help=_OTHER, autocompletion=complete_agent)],
     command: Command = None,
-    undecided: Annotated[
-        float, typer.Option(help="Share of the commands that may remain undecided, per agent.")
-    ] = 0.01,
-    seconds: Annotated[float, typer.Option(help="Time limit of the proofs.")] = 60.0,
-    samples: Annotated[int, typer.Option(help="Commands to roll out where nothing can be proven.")] = 10_000,
+    undecided: Undecided = 0.01,
+    seconds: ProofSeconds = 60.0,
+    samples: Samples = 10_000,
     plot: Plot = None,
     seed: Seed = 0,
     as_json: Annotated[bool, typer.Option("--json", help="Print one JSON object.")] = False,

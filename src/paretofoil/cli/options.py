@@ -188,6 +188,9 @@ AllowImport = Annotated[
 ]
 Box = Annotated[str, typed_option("box")]
 Kappa = Annotated[float | None, typed_option("kappa")]
+Undecided = Annotated[float, typer.Option(help="Share of the commands that may remain undecided, per agent.")]
+ProofSeconds = Annotated[float, typer.Option(help="Time limit of the proofs.")]
+Samples = Annotated[int, typer.Option(help="Commands to roll out where too little can be proven.")]
 Chunk = Annotated[
     int | None, typer.Option(metavar="N", help="Questions per chunk; a stopped run loses unfinished chunks only.")
 ]

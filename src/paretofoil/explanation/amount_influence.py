@@ -14,7 +14,7 @@ from paretofoil.core.options import now
 from paretofoil.core.policy import is_white_box
 from paretofoil.core.question import Question, QuestionBatch
 from paretofoil.explanation.verify import clearance
-from paretofoil.proof.branch_and_bound import at_once, halves, too_small
+from paretofoil.proof.branch_and_bound import Effort, branch_and_bound
 from paretofoil.proof.networks import question_network
 from paretofoil.proof.slack import PROBES, allowances, slack_for
 
@@ -23,8 +23,6 @@ GAP = 1e-3
 MAX_BOXES = 100_000
 _CORNERS = 6
 """Corners of the search region are sampled up to this number of objectives."""
-_CENTERS = 16
-"""Centres of the most promising boxes that are queried at once."""
 
 
 @dataclass(frozen=True, eq=False)
@@ -108,28 +106,21 @@ def _extreme(question: Question, samples: int, seconds: float, seed: int) -> _Ex
     allowed = allowances(question, network, slack_for(measured, noise), noise)[0]
     if allowed.contradicted_by(inside, margins):
         return _Extreme(best[0], best[1], inf, 0.0, 0)
-    claim = allowed.claim(question, 0.0)
-    low, high = claim.low[None], claim.high[None]
-    pool: tuple[np.ndarray, ...] = (low[:0], high[:0], np.zeros(0))
-    bound, boxes, most, deadline = -inf, 0, at_once(network.work), now() + seconds
-    while True:
-        highest = claim.upper_bounds(low, high).highest(low, high)
-        upper, boxes = highest[:, 0] + allowed.slack, boxes + len(low)
-        held = (highest[:, 1:] >= claim.level).all(axis=1)  # by the facets of a region of preferences
-        if held.any():
-            first = np.argsort(np.where(held, -upper, inf), kind="stable")[:_CENTERS]
-            try_changes((low[first] + high[first]) / 2)
-        bound = max(bound, upper[held & too_small(low, high)].max(initial=-inf))
-        split = held & ~too_small(low, high)
-        pool = tuple(np.concatenate(pair) for pair in zip(pool, (low[split], high[split], upper[split]), strict=True))
-        wanted = pool[2] > best[0] + GAP
-        bound = max(bound, pool[2][~wanted].max(initial=-inf))
-        pool = tuple(part[wanted] for part in pool)
-        if not len(pool[2]) or boxes >= MAX_BOXES or now() >= deadline:
-            bound = max(bound, pool[2].max(initial=-inf), best[0])
-            return _Extreme(best[0], best[1], float(bound), allowed.assumed, boxes)
-        order = np.argsort(-pool[2], kind="stable")
-        taken, rest = order[: most // 2], order[most // 2 :]
-        axis = ((pool[1] - pool[0])[taken] * network.stretch).argmax(axis=1)
-        low, high = halves(pool[0][taken], pool[1][taken], axis)
-        pool = tuple(part[rest] for part in pool)
+    whole = allowed.claim(question, 0.0)
+    low, high = whole.low[None], whole.high[None]
+    bound = float(whole.upper_bounds(low, high).highest(low, high)[0, 0]) + allowed.slack
+    boxes, deadline = 1, now() + seconds
+    while bound > best[0] + GAP and boxes < MAX_BOXES:
+        level = best[0] + max(GAP, (bound - best[0]) / 2)
+
+        def improve(changes: np.ndarray, level: float = level) -> float:
+            try_changes(changes)
+            return 1.0 if best[0] >= level else inf  # with an infinite gap, any distance ends the search
+
+        proof = branch_and_bound(allowed.claim(question, level), Effort(inf, MAX_BOXES - boxes, deadline), improve)
+        boxes += proof.boxes
+        if best[0] < level:
+            if not proof.closed:
+                break
+            bound = level
+    return _Extreme(best[0], best[1], max(bound, best[0]), allowed.assumed, boxes)

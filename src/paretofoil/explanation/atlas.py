@@ -10,20 +10,20 @@ possible, and where it leaves too much undecided, commands are sampled.
 """
 
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass, fields, replace
+from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any
 
 import numpy as np
 
-from paretofoil.agents.agent import Agent, as_command
+from paretofoil.agents.agent import Agent, as_command, run_greedy
 from paretofoil.core.command import Objective
 from paretofoil.core.display import show
 from paretofoil.core.errors import InvalidInput, as_seed, as_whole
 from paretofoil.core.options import Stop, as_seconds, now
-from paretofoil.envs.episode import DECIMALS, EXACT, greedy, run_episodes
+from paretofoil.envs.episode import DECIMALS, EXACT
 from paretofoil.explanation.atlas_boxes import BoxPartition, Cells
-from paretofoil.explanation.episodes import EpisodesOfSets, Progress, is_provable, require_deterministic
+from paretofoil.explanation.episodes import EpisodesOfSets, Progress, is_provable, join, require_deterministic
 from paretofoil.explanation.influence import likely_share
 
 _CORNERS = 12
@@ -126,15 +126,39 @@ class Atlas:
         return self.outcomes[numbers[0]] if numbers else None
 
 
+@dataclass(frozen=True)
+class AtlasEffort:
+    """Limits of an atlas."""
+
+    undecided: float = 0.01
+    """Stop when the outcome of at most this share of the commands is undecided."""
+    seconds: float = 60.0
+    """Time limit of the proof."""
+    samples: int = SAMPLES
+    """Number of commands that are rolled out where too little can be proven."""
+    seed: int = 0
+    """Seed of these commands."""
+
+    def __post_init__(self) -> None:
+        as_seconds(self.seconds)
+        as_seed(self.seed)
+        if as_whole(self.samples, "a number of samples") < 1:
+            raise InvalidInput.expected("at least 1 sample", self.samples)
+        if self.samples > MAX_SAMPLES:
+            raise InvalidInput.expected(f"at most {MAX_SAMPLES:,} samples", self.samples)
+        if not 0.0 <= self.undecided <= 1.0:
+            raise InvalidInput.expected("an undecided share from 0 to 1", self.undecided)
+
+
 def atlas(
     agent: Agent,
     *,
     vary: Sequence[str] | None = None,
     command: Sequence[float] | np.ndarray | None = None,
-    undecided: float = 0.01,
-    seconds: float = 60.0,
-    samples: int = SAMPLES,
-    seed: int = 0,
+    undecided: float = AtlasEffort.undecided,
+    seconds: float = AtlasEffort.seconds,
+    samples: int = AtlasEffort.samples,
+    seed: int = AtlasEffort.seed,
     progress: Callable[[int, int], None] | None = None,
 ) -> Atlas:
     """Return the outcome of every command of the agent's command space.
@@ -152,9 +176,9 @@ def atlas(
         seed: Seed of these commands.
         progress: Called with the percentage of the commands that is decided, and with 100.
     """
-    check_effort(undecided, samples)
-    begin, seed = now(), as_seed(seed)
-    deadline, low, high = begin + as_seconds(seconds), agent.space.low, agent.space.high
+    AtlasEffort(undecided, seconds, samples, seed)  # checked before anything is rolled out
+    begin, low, high = now(), agent.space.low, agent.space.high
+    deadline = begin + seconds
     if vary is not None or command is not None:
         low, high = _slice(agent, vary, command)
     if has_proven_atlas(agent) or (vary is not None and is_provable(agent)):
@@ -182,16 +206,6 @@ def _slice(agent: Agent, vary: Sequence[str] | None, command: Any) -> tuple[np.n
     return np.where(varied, agent.space.low, low), np.where(varied, agent.space.high, high)
 
 
-def check_effort(undecided: float, samples: int) -> None:
-    """Raise an error if these are not a share and a number of samples."""
-    if as_whole(samples, "a number of samples") < 1:
-        raise InvalidInput.expected("at least 1 sample", samples)
-    if samples > MAX_SAMPLES:
-        raise InvalidInput.expected(f"at most {MAX_SAMPLES:,} samples", samples)
-    if not 0.0 <= undecided <= 1.0:
-        raise InvalidInput.expected("an undecided share from 0 to 1", undecided)
-
-
 def has_proven_atlas(agent: Agent) -> bool:
     """Return whether the outcomes of an agent's commands are proven as a map; raise an error if they have none."""
     agent.require_discrete()  # with continuous ones, hardly two commands have the same outcome
@@ -206,10 +220,10 @@ class _Cells(Progress):
     corners: np.ndarray  # (B, 12, 2)
     area: np.ndarray  # (B,)
 
-    @classmethod
-    def of(cls, progress: Progress, corners: np.ndarray) -> "_Cells":
-        columns = {field.name: getattr(progress, field.name) for field in fields(Progress)}
-        return cls(**columns, corners=corners, area=_areas(corners))
+
+def _cells(progress: Progress, corners: np.ndarray) -> _Cells:
+    """Return polygons (B, 12, 2) with the progress of their episodes."""
+    return _Cells.of(progress, corners=corners, area=_areas(corners))
 
 
 class _Partition:
@@ -228,7 +242,7 @@ class _Partition:
         (left, bottom), (right, top) = self.low, self.high
         corners = np.array([[left, bottom], [right, bottom], [right, top], [left, top]])
         corners = np.concatenate([corners, np.repeat(corners[-1:], _CORNERS - 4, axis=0)])[None]
-        pool = _Cells.of(Progress.start(len(self.region[0])), corners)
+        pool = _cells(Progress.start(len(self.region[0])), corners)
         stop = Stop.PROVEN
         while len(pool):
             open_area = self.total - self.done_area
@@ -242,8 +256,7 @@ class _Partition:
             order = np.argsort(-pool.area)
             half = int(np.searchsorted(np.cumsum(pool.area[order]), pool.area.sum() / 2))
             take = min(max(half, _LEAST), _MOST)
-            parts = [pool[order[take:]], *self._examine(pool[order[:take]])]
-            pool = _Cells(*map(np.concatenate, zip(*(part.columns for part in parts), strict=True)))
+            pool = join([pool[order[take:]], *self._examine(pool[order[:take]])])
         return self._atlas(pool, stop)
 
     def _examine(self, cells: _Cells) -> list[_Cells]:
@@ -269,13 +282,11 @@ class _Partition:
         corners[:, :, self.varied] = cells.corners
         low, high, middle = corners.min(axis=1), corners.max(axis=1), corners.mean(axis=1)
         winner = self.episodes.choices(cells.state, middle - cells.collected)
-        count = self.episodes.num_actions
-        mine = np.repeat(winner[:, None], count, axis=1)
-        each = np.broadcast_to(np.arange(count), mine.shape)
+        each, mine = self.episodes.against_each(winner)
         pairs = np.concatenate([each, mine], axis=1), np.concatenate([mine, each], axis=1)
         leads = self.episodes.leads(cells.state, low, high, cells.collected, *pairs)
         heights = leads.slopes @ corners.swapaxes(1, 2) + leads.offsets[:, :, None]
-        ahead, behind = heights[:, :count], heights[:, count:]
+        ahead, behind = np.split(heights, 2, axis=1)
         ahead[np.arange(len(cells)), winner] = -1.0
         return winner, ahead, behind
 
@@ -288,10 +299,10 @@ class _Partition:
         between = _areas(sliver[0])
         small = between <= _SLIVER * cells.area
         parts = [
-            self._advance(_Cells.of(cells[small], mine[0][small]), winner[small]),
-            self._advance(_Cells.of(cells[small], theirs[0][small]), rival[small]),
+            self._advance(_cells(cells[small], mine[0][small]), winner[small]),
+            self._advance(_cells(cells[small], theirs[0][small]), rival[small]),
         ]
-        kept = _Cells.of(cells[small], sliver[0][small])
+        kept = _cells(cells[small], sliver[0][small])
         return [*parts, *self._halves(kept), *self._halves(cells[~small])]
 
     def _cut_off(self, cells: _Cells, winner: np.ndarray, ahead: np.ndarray) -> list[_Cells]:
@@ -302,8 +313,8 @@ class _Partition:
             inner, *kept = _clip(inner, -values[:, rival], *values.swapaxes(0, 1))
             values = np.stack(kept, axis=1)
         large = _areas(inner) >= _WINNER * cells.area
-        parts = [self._advance(_Cells.of(cells[large], inner[large]), winner[large])]
-        parts += [self._drop_empty(_Cells.of(cells[large], out[large])) for out in outside]
+        parts = [self._advance(_cells(cells[large], inner[large]), winner[large])]
+        parts += [self._drop_empty(_cells(cells[large], out[large])) for out in outside]
         return [*parts, *self._halves(cells[~large])]
 
     def _halves(self, cells: _Cells) -> list[_Cells]:
@@ -316,8 +327,8 @@ class _Partition:
         rows = np.arange(len(cells))
         side = cells.corners[rows, :, axis] - middle[rows, axis][:, None]
         return [
-            self._drop_empty(_Cells.of(cells, _clip(cells.corners, side)[0])),
-            self._drop_empty(_Cells.of(cells, _clip(cells.corners, -side)[0])),
+            self._drop_empty(_cells(cells, _clip(cells.corners, side)[0])),
+            self._drop_empty(_cells(cells, _clip(cells.corners, -side)[0])),
         ]
 
     def _drop_empty(self, cells: _Cells) -> _Cells:
@@ -330,30 +341,25 @@ class _Partition:
         after, ends, final = self.episodes.advance(cells, actions)
         self.done.append((cells.corners[ends], after.collected[ends], final[ends]))
         self.done_area += float(cells.area[ends].sum())
-        return _Cells.of(after, cells.corners)[~ends]
+        return _cells(after, cells.corners)[~ends]
 
     def _atlas(self, pool: _Cells, stop: Stop) -> Atlas:
         low, high = self.region
         empty = np.zeros((0, _CORNERS, 2)), np.zeros((0, len(low))), np.zeros(0, dtype=bool)
         corners, achieved, finished = (np.concatenate(c) for c in zip(empty, *self.done, strict=True))
-        areas = _areas(corners) / self.total
-        outcomes, numbers = _outcomes(self.agent, achieved, finished, areas)
         reached = (achieved >= np.where(high > low, -np.inf, low)).all(axis=1)
         x, y = (achieved[:, None, axis] - corners[:, :, i] for i, axis in enumerate(self.varied))
         fulfilled = _areas(_clip(*_clip(corners, x, y))[0])
-        return Atlas(
-            self.agent.name,
-            self.agent.space.command_objectives,
-            low,
-            high,
-            outcomes,
-            max(0.0, 1.0 - float(areas.sum())) + SUMMING,
-            float(fulfilled[reached].sum() / self.total),
-            0,
-            np.concatenate([corners, pool.corners]),
-            np.concatenate([numbers, np.full(len(pool), -1)]),
-            stop,
-            now() - self.start,
+        return _atlas(
+            self.agent,
+            self.region,
+            achieved,
+            finished,
+            _areas(corners) / self.total,
+            delivers=float(fulfilled[reached].sum() / self.total),
+            cells=np.concatenate([corners, pool.corners]),
+            stop=stop,
+            seconds=now() - self.start,
             assumed=self.episodes.assumed,
         )
 
@@ -361,38 +367,47 @@ class _Partition:
 def _of_boxes(agent: Agent, cells: Cells, stop: Stop, begin: float, assumed: float) -> Atlas:
     """Return the atlas whose cells are boxes, cut by half-spaces."""
     cells, delivers = cells.by_delivery()
-    space = agent.space
-    shares = cells.volume / float((space.high - space.low).prod())
-    outcomes, numbers = _outcomes(agent, cells.achieved, cells.finished, shares)
-    return Atlas(
-        agent.name,
-        space.command_objectives,
-        space.low,
-        space.high,
-        outcomes,
-        max(0.0, 1.0 - float(shares.sum())) + SUMMING,
-        float(shares[delivers].sum()),
-        0,
-        np.zeros((0, _CORNERS, 2)),
-        numbers,
-        stop,
-        now() - begin,
-        cells,
-        assumed=assumed,
-    )
+    region = agent.space.low, agent.space.high
+    shares = cells.volume / float((region[1] - region[0]).prod())
+    return _atlas(
+        agent, region, cells.achieved, cells.finished, shares, delivers=float(shares[delivers].sum()), boxes=cells,
+        stop=stop, seconds=now() - begin, assumed=assumed,
+    )  # fmt: skip
 
 
-def _outcomes(
-    agent: Agent, achieved: np.ndarray, finished: np.ndarray, weights: np.ndarray, total: float = 1.0
-) -> tuple[tuple[Outcome, ...], np.ndarray]:
-    """Return the outcomes of cells or commands (N,), the largest share first, and the number of each one's outcome."""
+def _atlas(
+    agent: Agent,
+    region: tuple[np.ndarray, np.ndarray],
+    achieved: np.ndarray,
+    finished: np.ndarray,
+    shares: np.ndarray,
+    *,
+    cells: np.ndarray | None = None,
+    samples: int = 0,
+    **others: Any,
+) -> Atlas:
+    """Return the atlas of proven cells or sampled commands (N,) with their ends and shares.
+
+    Further `cells` are undecided.
+    """
     keys = np.column_stack([np.round(achieved, DECIMALS) + 0.0, finished])
     kinds, kind_of = np.unique(keys, axis=0, return_inverse=True)
     kind_of = kind_of.reshape(-1)
-    totals = np.bincount(kind_of, weights, len(kinds)) / total
+    totals = np.bincount(kind_of, shares, len(kinds)) / max(samples, 1)
     order = np.argsort(-totals, kind="stable")
-    outcomes = tuple(_outcome(agent, kinds[k, :-1], bool(kinds[k, -1]), float(totals[k])) for k in order)
-    return outcomes, np.argsort(order)[kind_of]
+    cells = np.zeros((0, _CORNERS, 2)) if cells is None else cells
+    numbers = np.argsort(order)[kind_of]
+    return Atlas(
+        agent.name,
+        agent.space.command_objectives,
+        *region,
+        outcomes=tuple(_outcome(agent, kinds[k, :-1], bool(kinds[k, -1]), float(totals[k])) for k in order),
+        undecided=0.0 if samples else max(0.0, 1.0 - float(shares.sum())) + SUMMING,
+        samples=samples,
+        cells=cells,
+        outcome_of=np.concatenate([numbers, np.full(max(len(cells) - len(numbers), 0), -1)]),
+        **others,
+    )
 
 
 def _outcome(agent: Agent, achieved: np.ndarray, finished: bool, share: float) -> Outcome:
@@ -409,13 +424,11 @@ def sampled_atlas(
     if low is None or high is None:
         low, high = space.low, space.high
     commands = random_commands(low, high, samples, seed)
-    env = agent.batch_env()
-    episodes = run_episodes(env, greedy(agent.policy), commands, np.zeros(samples, dtype=np.uint64))
-    outcomes, numbers = _outcomes(agent, episodes.returns, episodes.terminated, np.ones(samples), samples)
+    episodes = run_greedy(agent, commands)
     delivers = (episodes.returns >= commands[:, : episodes.returns.shape[1]] - EXACT).all(axis=1).mean()
-    return Atlas(
-        agent.name, space.command_objectives, low, high, outcomes, 0.0, float(delivers), samples,
-        np.zeros((0, _CORNERS, 2)), numbers, Stop.COMPLETE, now() - start,
+    return _atlas(
+        agent, (low, high), episodes.returns, episodes.terminated, np.ones(samples), samples=samples,
+        delivers=float(delivers), stop=Stop.COMPLETE, seconds=now() - start,
     )  # fmt: skip
 
 

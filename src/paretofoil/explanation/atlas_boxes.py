@@ -154,10 +154,8 @@ class BoxPartition:
 
     def _split(self, parts: _Parts, progress: Progress) -> tuple[np.ndarray, np.ndarray, _Parts]:
         """Return parts in which one action is proven to be chosen, that action, and the row of the part before."""
-        count = self.episodes.num_actions
         winner = self.episodes.choices(progress.state, (parts.low + parts.high) / 2 - progress.collected)
-        mine = np.repeat(winner[:, None], count, axis=1)
-        each = np.broadcast_to(np.arange(count), mine.shape)
+        each, mine = self.episodes.against_each(winner)
         bounds = self._leads(parts, progress, each, mine)
         sure = ((bounds.highest(parts.low, parts.high) < 0.0) | (each == mine)).all(axis=1)
         certain, uncertain = np.flatnonzero(sure), np.flatnonzero(~sure)

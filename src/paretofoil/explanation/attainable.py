@@ -13,13 +13,13 @@ from typing import NamedTuple
 
 import numpy as np
 
-from paretofoil.agents.agent import Agent, as_command
+from paretofoil.agents.agent import Agent, as_command, run_greedy
 from paretofoil.core.amounts import FoilPolicy
 from paretofoil.core.answer import DELIVERED, Attainable, Consequence
 from paretofoil.core.decision import Decision
 from paretofoil.core.errors import InvalidInput
 from paretofoil.core.question import Question, QuestionBatch
-from paretofoil.envs.episode import Episodes, greedy, run_episodes
+from paretofoil.envs.episode import DECIMALS, Episodes
 from paretofoil.explanation.episodes import is_provable
 from paretofoil.explanation.outcome_search import Conditions, OutcomeSearch, OutcomeSearchResult
 from paretofoil.explanation.verify import flips, round_command
@@ -38,8 +38,6 @@ ERRORS = 2.0
 """Standard errors by which the mean return of a stochastic environment may miss the command in addition."""
 OVERRUN = 0.5
 """A rollout stops when it overruns an objective by this share of its range and cannot recover."""
-DECIMALS = 9
-"""Decimals of sums of returns; further digits are rounding errors."""
 PROOF_BOXES = 4_000
 """Boxes of the proof about attainable commands, about: some tenths of a second."""
 
@@ -93,22 +91,14 @@ def issue(
     """
     if decision.snapshot is None:
         raise InvalidInput.expected("a decision of a rollout, which has the state of the environment", repr(decision))
-    env = agent.batch_env()
-    repeats = repeats if env.stochastic else 1
+    repeats = repeats if agent.batch_env().stochastic else 1
     seeds = np.random.default_rng(seed).integers(2**63, size=repeats, dtype=np.uint64)
     issued: list[IssuedCommand] = []
     at_once = max(1, TOGETHER // repeats)
     for start in range(0, len(commands), at_once):
         some = commands[start : start + at_once]
-        episodes = run_episodes(
-            env,
-            greedy(agent.policy),
-            np.repeat(some, repeats, axis=0),
-            np.tile(seeds, len(some)),
-            snapshot=decision.snapshot,
-            subtract=not agent.space.simplex,
-            stop=stop,
-        )
+        rows = np.repeat(some, repeats, axis=0), np.tile(seeds, len(some))
+        episodes = run_greedy(agent, *rows, snapshot=decision.snapshot, stop=stop)
         met = None
         if conditions is not None:
             rest = conditions.after(decision.collected[: len(conditions.low)], decision.step)

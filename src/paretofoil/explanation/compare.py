@@ -2,26 +2,25 @@
 
 from collections.abc import Callable, Sequence
 from contextlib import suppress
-from dataclasses import dataclass, replace
+from dataclasses import asdict, dataclass, replace
 from pathlib import Path
 from typing import Any
 
 import numpy as np
 
-from paretofoil.agents.agent import Agent
+from paretofoil.agents.agent import Agent, run_greedy
 from paretofoil.core.command import CommandSpace, Objective, as_vector
 from paretofoil.core.display import show
-from paretofoil.core.errors import InvalidInput, as_seed
-from paretofoil.core.options import as_seconds, now
+from paretofoil.core.errors import InvalidInput
+from paretofoil.core.options import now
 from paretofoil.core.pareto import nondominated
-from paretofoil.envs.episode import EXACT, greedy, run_episodes
+from paretofoil.envs.episode import EXACT
 from paretofoil.envs.front import known_front
 from paretofoil.explanation.atlas import (
-    SAMPLES,
     SUMMING,
     Atlas,
+    AtlasEffort,
     atlas,
-    check_effort,
     has_proven_atlas,
     overlay,
     random_commands,
@@ -109,30 +108,26 @@ def compare(
     second: Agent,
     *,
     command: Sequence[float] | np.ndarray | None = None,
-    undecided: float = 0.01,
-    seconds: float = 60.0,
-    samples: int = SAMPLES,
-    seed: int = 0,
+    undecided: float = AtlasEffort.undecided,
+    seconds: float = AtlasEffort.seconds,
+    samples: int = AtlasEffort.samples,
+    seed: int = AtlasEffort.seed,
     progress: Callable[[int, int], None] | None = None,
 ) -> Comparison:
     """Return how two agents in the same deterministic environment differ: for which share of their common commands.
 
     The share is proven if both atlases are: two objectives, finitely many states, white-box policies. Otherwise both
-    agents are rolled out under the same random commands.
+    agents are rolled out under the same random commands. The arguments that are not listed are those of `atlas`.
 
     Args:
         first: An agent.
         second: Another agent in the same environment.
         command: Look for an example near this command; by default near the commands of the front.
-        undecided: Stop each atlas when the outcome of at most this share of the commands is undecided.
-        seconds: Time limit of the proofs.
-        samples: Number of commands that are rolled out where nothing can be proven.
-        seed: Seed of these commands.
+        seconds: Time limit of both proofs.
         progress: Called with the percentage that is done, and with 100.
     """
-    begin, provable = now(), has_proven_atlas(first) & has_proven_atlas(second)
-    check_effort(undecided, samples)
-    seconds, seed = as_seconds(seconds), as_seed(seed)
+    begin, effort = now(), AtlasEffort(undecided, seconds, samples, seed)
+    provable = has_proven_atlas(first) & has_proven_atlas(second)
     space, front = common_space(first, second), common_front(first, second)
     starts = front[np.argsort(space.distance(front, front.mean(axis=0)), kind="stable")]
     if command is not None:
@@ -143,8 +138,7 @@ def compare(
         if provable:
             left = seconds / 2 if number == 0 else max(seconds - (now() - begin), _LEAST_SECONDS)
             watch = None if progress is None else _half(progress, 50 * number)
-            options: dict[str, Any] = {"undecided": undecided, "samples": samples, "seed": seed}
-            atlases.append(atlas(agent, seconds=left, progress=watch, **options))
+            atlases.append(atlas(agent, progress=watch, **asdict(replace(effort, seconds=left))))
         else:
             atlases.append(sampled_atlas(agent, samples, seed))
     pair, ends = _Pair(*agents), [_ends(each) for each in atlases]
@@ -212,8 +206,7 @@ def ends_of(agent: Agent, commands: np.ndarray) -> np.ndarray:
     """Return the returns of greedy episodes, and whether the task ended: (N, d + 1)."""
     if not len(commands):
         return np.zeros((0, len(agent.environment.objectives) + 1))
-    seeds = np.zeros(len(commands), dtype=np.uint64)
-    episodes = run_episodes(agent.batch_env(), greedy(agent.policy), commands, seeds)
+    episodes = run_greedy(agent, commands)
     return np.column_stack([episodes.returns, episodes.terminated])
 
 

@@ -7,8 +7,8 @@ provably stays the same.
 """
 
 from collections.abc import Sequence
-from dataclasses import dataclass
-from typing import Any, TypeVar
+from dataclasses import dataclass, fields
+from typing import Any, Self, TypeVar
 
 import numpy as np
 
@@ -62,7 +62,7 @@ _OUTWARDS = 1e-12
 
 @dataclass(frozen=True, eq=False)
 class Progress(Columns):
-    """Progress of the episodes of B sets of commands."""
+    """Progress of the episodes of B sets of commands. Subclasses add the sets."""
 
     state: np.ndarray  # (B,) int
     step: np.ndarray  # (B,) int
@@ -77,6 +77,11 @@ class Progress(Columns):
         return cls(
             state=zero + state, step=zero + step, collected=np.zeros((1, dim)), anchor=zero - 1, anchor_step=zero
         )
+
+    @classmethod
+    def of(cls, progress: "Progress", **columns: np.ndarray) -> Self:
+        """Return the progress with the further columns of a subclass."""
+        return cls(**{field.name: getattr(progress, field.name) for field in fields(Progress)}, **columns)
 
 
 class Leads:
@@ -94,6 +99,11 @@ class Leads:
     @property
     def num_actions(self) -> int:
         return self.masks.shape[1]
+
+    def against_each(self, chosen: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
+        """Return every action, and beside it the chosen one (B,), for `leads`: (B, A) each."""
+        mine = np.repeat(chosen[:, None], self.num_actions, axis=1)
+        return np.broadcast_to(np.arange(self.num_actions), mine.shape), mine
 
     @property
     def assumed(self) -> float:
@@ -207,8 +217,7 @@ def unchanged_radius(
     actions, rewards = episode.actions[0, :length], episode.rewards[0, :length]
     collected = np.zeros((length, len(command)))
     collected[1:] = np.cumsum(rewards, axis=0)[:-1]
-    ahead = np.tile(np.arange(leads.num_actions), (length, 1))
-    chosen = np.repeat(actions[:, None], leads.num_actions, axis=1)
+    ahead, chosen = leads.against_each(actions)
 
     def is_unchanged(radius: float) -> bool:
         reach = radius * leads.agent.space.scale

@@ -12,20 +12,20 @@ No box that is closer than the result is left: it is the closest. If none is lef
 """
 
 from collections.abc import Callable
-from dataclasses import dataclass, fields, replace
+from dataclasses import dataclass, replace
 from functools import cached_property
 from typing import Any, Literal
 
 import numpy as np
 
-from paretofoil.agents.agent import Agent
+from paretofoil.agents.agent import Agent, run_greedy
 from paretofoil.core.command import length
 from paretofoil.core.decision import Decision
 from paretofoil.core.options import Stop, now
 from paretofoil.core.policy import IMPOSSIBLE, query
 from paretofoil.core.question import Question, QuestionBatch
 from paretofoil.envs.batch import TransitionTable
-from paretofoil.envs.episode import DECIMALS, Episodes, greedy, run_episodes
+from paretofoil.envs.episode import DECIMALS, Episodes
 from paretofoil.explanation.episodes import EpisodesOfSets, Leads, Progress, join, unchanged_radius
 from paretofoil.proof.bounds import HalfSpaces
 from paretofoil.proof.branch_and_bound import Claim, Effort, branch_and_bound, halves
@@ -204,10 +204,6 @@ class _Nodes(Progress):
     parent: np.ndarray  # (B,) int: the row of the node one step before
     larger: np.ndarray  # (B,) int: the number of the larger box that was followed before; -1 for none
 
-    @classmethod
-    def of(cls, progress: Progress, **columns: np.ndarray) -> "_Nodes":
-        return cls(**{field.name: getattr(progress, field.name) for field in fields(Progress)}, **columns)
-
 
 @dataclass(frozen=True, eq=False)
 class _Step:
@@ -333,14 +329,8 @@ class OutcomeSearch:
         """Return greedy episodes under commands (N, d); where chance plays a part, several of each in a row."""
         repeats = repeats if self.is_random else 1
         seeds = np.random.default_rng(seed).integers(2**63, size=repeats, dtype=np.uint64)
-        episodes = run_episodes(
-            self.agent.batch_env(),
-            greedy(self.agent.policy),
-            np.repeat(commands, repeats, axis=0),
-            np.tile(seeds, len(commands)),
-            snapshot=self.decision.snapshot,
-            subtract=not self.agent.space.simplex,
-        )
+        rows, seeds = np.repeat(commands, repeats, axis=0), np.tile(seeds, len(commands))
+        episodes = run_greedy(self.agent, rows, seeds, snapshot=self.decision.snapshot)
         self.queries += int(episodes.lengths.sum())
         return episodes
 
@@ -641,9 +631,8 @@ class _PathMargins:
         self.states, self.actions = (np.array([step[i] for step in path], dtype=int) for i in (0, 1))
         self.collected = np.array([step[2] for step in path])
         self.margins = np.where(np.arange(len(path)) == 0, search.kappa, 0.0)  # that the actions need
-        rivals = np.arange(search.episodes.num_actions)
+        rivals, chosen = search.episodes.against_each(self.actions)
         low, high = (np.repeat(side[None], len(path), axis=0) for side in (low, high))
-        chosen = np.repeat(self.actions[:, None], len(rivals), axis=1)
         bounds = search.leads_at(self.states, self.collected, low, high, rivals, chosen)
         can_win = bounds.highest(low, high) >= -self.margins[:, None]
         unsure = np.flatnonzero((can_win & (rivals != chosen)).any(axis=1))
@@ -653,8 +642,8 @@ class _PathMargins:
     def upper_bounds(self, low: np.ndarray, high: np.ndarray, level: float | None = None) -> HalfSpaces:
         """Return bounds of the margins over boxes low, high (B, d): of those that cut most."""
         boxes, steps, count = len(low), len(self.states), self.search.episodes.num_actions
-        which, rivals = np.tile(np.arange(steps), boxes), np.arange(count)
-        chosen = self.actions[which][:, None].repeat(count, axis=1)
+        which = np.tile(np.arange(steps), boxes)
+        rivals, chosen = self.search.episodes.against_each(self.actions[which])
         bounds = self.search.leads_at(
             self.states[which], self.collected[which], low.repeat(steps, axis=0), high.repeat(steps, axis=0),
             chosen, rivals,
