@@ -80,8 +80,8 @@ class Paragraph:
 
 
 def of_answer(facts: Facts, answer: pf.Answer) -> Iterator[Paragraph]:
-    """Yield the paragraphs of an answer and of its alternatives."""
-    for each in (answer, *answer.alternatives):
+    """Yield the paragraphs of an answer, of its alternatives and of the answer in another norm, each for itself."""
+    for each in (replace(answer, other_norms=()), *answer.alternatives, *answer.other_norms):
         yield Paragraph(each.paragraph(), partial(AnswerReader, facts, each))
 
 

@@ -40,6 +40,24 @@ OUTCOMES = {
             CAVEAT,
         ],
     ),
+    "found-with-a-gap-and-proven-in-linf": (
+        answer(
+            [6.3, -1.7],
+            proof=certificate("gap", 0.03),
+            other_norms=(proven([6.3, -2.0], norm="linf", proof=certificate("optimal", 0.12412, norm="linf")),),
+        ),
+        [
+            ASKED,
+            BOTH,
+            SHARES,
+            f"A smaller change may exist: only changes that are more than 76 % smaller are ruled out {PROVEN}",
+            "In another norm, the closest command is proven: "
+            "the linf norm counts only the largest change of a number as a share of its range.",
+            LESS_TREASURE,
+            f"No change that is more than 0.71 % smaller (in the linf norm) works {PROVEN}",
+            CAVEAT,
+        ],
+    ),
     "found-before-the-queries-ran-out": (
         answer([6.3, -1.7], stop=Stop.OUT_OF_QUERIES),
         [ASKED, BOTH, SHARES, PERHAPS, "The search stopped because it had used all its queries.", CAVEAT],

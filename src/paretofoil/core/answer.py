@@ -367,6 +367,8 @@ class Answer(Document):
     rollouts: Rollouts | None = None
     alternatives: tuple["Answer", ...] = ()
     """Further answers that change other objectives, or change them in other directions."""
+    other_norms: tuple["Answer", ...] = ()
+    """If the proof of this answer is open: the proven answer to the same question in the norm linf, if there is one."""
     requested: Count = 1
     """Number of answers that were requested."""
     live: Live | None = field(default=None, metadata=UNSTORED)

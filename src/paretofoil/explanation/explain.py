@@ -11,7 +11,7 @@ from numpy.typing import ArrayLike
 
 from paretofoil.agents.agent import Agent, as_command, decision_in, rollout, rollouts
 from paretofoil.core.amounts import direction_names
-from paretofoil.core.answer import Answer, Live, Rollouts, Start
+from paretofoil.core.answer import Answer, Live, Rollouts, Start, Status
 from paretofoil.core.command import CommandSpace
 from paretofoil.core.decision import Decision, Episode
 from paretofoil.core.errors import InvalidInput, as_whole
@@ -42,6 +42,8 @@ from paretofoil.search.registry import choose_limits, choose_search
 
 PROOFS_AT_ONCE = 4
 """Proofs of an episode that are computed together: each may take seconds, and answers are reported one by one."""
+_OTHER_NORM = 0.1
+"""Share of the time limit that is left for the proof in the norm linf, which is easier, if the one in l2 stays open."""
 
 
 @suggest_arguments
@@ -146,9 +148,33 @@ def explain_decision(
         return []
     finite = all(question.points() is not None for question in questions)
     method, limits = choose_search(search, questions[0].policy, seed, finite=finite), choose_limits(search, limits)
-    answers = ask(questions, method, options, names, limits, phrases)
+    answers = _ask_in_norms(questions, method, options, names, limits, phrases)
     outcomes = {} if agent is None or decision.snapshot is None else _roll_out(answers, decision, agent)
     return [_complete(a, q, decision, agent, options, outcomes) for a, q in zip(answers, questions, strict=True)]
+
+
+def _ask_in_norms(
+    questions: list[Question],
+    method: Search,
+    options: Options,
+    names: Any,
+    limits: Limits,
+    phrases: Sequence[str] | None,
+) -> list[Answer]:
+    """Return the answers; those whose proof in l2 stays open with the proven answer in linf, within the same limits."""
+    if not method.proves or questions[0].norm != "l2" or questions[0].space.simplex:
+        return ask(questions, method, options, names, limits, phrases)
+    spare = None if limits.seconds is None else _OTHER_NORM * limits.seconds
+    most = limits if spare is None else replace(limits, seconds=limits.seconds - spare)  # type: ignore[operator]
+    answers = ask(questions, method, options, names, most, phrases)
+    for row, answer in enumerate(answers):
+        queries = None if limits.queries is None else limits.queries - answer.total_queries
+        if answer.status is Status.FOUND and answer.proof is not None and (queries is None or queries > 0):
+            question = replace(questions[row], norm="linf")
+            [other] = ask([question], method, replace(options, k=1), names, Limits(spare, queries), phrases)
+            if other.status is Status.PROVEN_CLOSEST:
+                answers[row] = replace(answer, other_norms=(other,))
+    return answers
 
 
 def _first_decision(agent: Agent, start: Any, seed: int) -> Decision:
@@ -320,7 +346,11 @@ def _complete(
         for a in answer.alternatives
         if a.live
     ]
-    answer = replace(_with_place(answer, decision, agent), alternatives=tuple(map(_without_empty_search, others)))
+    answer = replace(
+        _with_place(answer, decision, agent),
+        alternatives=tuple(map(_without_empty_search, others)),
+        other_norms=tuple(_with_place(other, decision, agent) for other in answer.other_norms),
+    )
     command = answer.command
     if command is None or answer.live is None:
         return answer

@@ -129,6 +129,15 @@ def _weight_changes(objectives: Sequence[Objective], before: np.ndarray, after: 
     return f"cared {', and '.join(parts) if any(' and ' in part for part in parts) else join(parts)}"
 
 
+def _in_linf(answer: Answer) -> str:
+    """Return the proven answer to the same question in the norm linf."""
+    words, quoted = _Words(answer), answer.quoted
+    if quoted is None:
+        return ""
+    norm = "the linf norm counts only the largest change of a number as a share of its range"
+    return _text([f"In another norm, the closest command is proven: {norm}.", words.one_line(), words._proof(quoted)])
+
+
 class _Words:
     """The sentences about one answer."""
 
@@ -186,7 +195,7 @@ class _Words:
             parts.append(self._start(self.rollouts.start))
         if self.answer.proven_range is not None:
             parts.append(self._proven_range(self.answer.proven_range, quoted.command))
-        parts += [self._proof(quoted), self._why_measured(), self._fewer()]
+        parts += [self._proof(quoted), self._why_measured(), *map(_in_linf, self.answer.other_norms), self._fewer()]
         caveat = "" if self.preferences or self.outcome or delivers(self.answer) else CAVEAT
         if self.features.any():
             caveat = FEATURE_CAVEAT

@@ -195,15 +195,18 @@ function attainable(agent, answer, controller) {
 }
 
 function alternatives(agent, answer, controller) {
-  if (!answer.alternatives?.length) return null;
+  const others = [...(answer.alternatives ?? []), ...(answer.other_norms ?? [])];
+  if (!others.length) return null;
   return el(
     "div",
     { class: "alternatives" },
     el("h3", {}, "Alternatives"),
-    answer.alternatives.map((other) =>
+    others.map((other) =>
       el(
         "div",
         {},
+        other.question.norm !== answer.question.norm &&
+          el("p", { class: "small" }, "Closest (proven) if only the largest change of an objective counts:"),
         el("p", {}, other.sentence),
         other.quoted && changePicture(agent.objectives, other.question.command, other.quoted.command),
         other.quoted &&

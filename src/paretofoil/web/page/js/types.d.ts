@@ -184,6 +184,7 @@ interface Answer {
   proven_range: Region | null;
   rollouts: { quoted: Consequence | null; original: Consequence | null; attainable: Attainable | null } | null;
   alternatives: Answer[];
+  other_norms?: Answer[];
   sentence: string;
   lower_bound: number;
 }
