@@ -151,7 +151,6 @@ def test_a_study_asks_about_directions(agent: Agent, tmp_path: Path) -> None:
 def test_what_needs_discrete_actions_says_so(agent: Agent) -> None:
     episode = pf.rollout(agent, COMMAND)
     for call in (
-        lambda: pf.never(agent, "release"),
         lambda: pf.atlas(agent),
         lambda: pf.compare(agent, agent),
         lambda: pf.influence_episode(agent, episode),

@@ -282,3 +282,93 @@ def test_a_policy_that_tells_no_numbers_is_refused() -> None:
     broken.log_probs = lambda states, commands: np.full((len(states), 4), np.nan)  # type: ignore[method-assign]
     with pytest.raises(pf.InvalidInput, match="log-probabilities that are numbers, got NaN or infinity under"):
         pf.never(replace(agent, policy=broken), 0, states=[pf.rollout(agent, agent.front[0])[0]])
+
+
+RESERVOIR = "water-reservoir"
+
+
+def carried_out(agent: pf.Agent, state: np.ndarray, commands: np.ndarray) -> np.ndarray:
+    """Return the releases (N,) that a reservoir carries out in a state."""
+    assert agent.actor is not None
+    assert agent.environment.bounds is not None
+    states = np.repeat(state[None], len(commands), axis=0)
+    return np.clip(agent.actor.amounts(states, commands), *agent.environment.bounds(states))[:, 0]
+
+
+@pytest.mark.parametrize(
+    ("text", "least", "most"),
+    [("release >= 80", 80, 150), ("release <= 30", 0, 30), ("30 <= release <= 31", 30, 31), ("release <= 24", 0, 24)],
+)
+def test_no_sample_violates_a_proof_about_amounts(text: str, least: float, most: float) -> None:
+    agent = pf.load_agent(RESERVOIR)
+    decisions = [d for command in agent.front[::12] for d in pf.rollout(agent, command)]
+    found = pf.never(agent, text, states=decisions)
+    commands = np.random.default_rng(0).uniform(agent.space.low, agent.space.high, size=(2000, agent.space.dim))
+    assert found.proven.any()
+    assert not found.open.any()
+    for state, proven, example in zip(found.states, found.proven, found.counterexamples, strict=True):
+        assert proven == (example is None)
+        if proven:
+            releases = carried_out(agent, state, commands)
+            assert not ((releases >= least) & (releases <= most)).any()
+        else:
+            [release] = carried_out(agent, example.state, example.command[None])
+            assert least <= release <= most
+            assert release == example.amounts[0]
+
+
+def test_amounts_that_a_state_forces_are_counterexamples_and_impossible_ones_are_left_out() -> None:
+    agent = pf.load_agent(RESERVOIR)
+    levels = [np.array([level], dtype=np.float32) for level in (0.0, 60.0, 180.0)]
+    found = pf.never(agent, "release >= 70", states=np.stack(levels))
+    assert found.states[:, 0].tolist() == [180.0]  # from 80 on, the dam overflows
+    assert found.counterexamples[0].amounts[0] >= 80.0  # type: ignore[union-attr,index]
+    empty = pf.never(agent, "release <= 0", states=np.stack(levels[:1]))
+    assert empty.counterexamples[0].amounts.tolist() == [0.0]  # type: ignore[union-attr]
+    none = pf.never(agent, "release <= 70", states=np.stack(levels[2:]))
+    assert none.sentence() == "At most 70 m³ of release is possible in none of the states that were examined (1)."
+
+
+@pytest.mark.parametrize(
+    ("action", "message"),
+    [
+        (pf.more("release", 30), 'limits of the amount, such as "release >= 75", got a change of the chosen amount'),
+        ("release >= 200", "an amount of release within 0 to 150, got 200"),
+        ("spill >= 2", "a dimension among release"),
+        (0, "a foil on a continuous action"),
+    ],
+)
+def test_what_is_no_amount_is_refused(action: Any, message: str) -> None:
+    with pytest.raises(pf.InvalidInput, match=re.escape(message)):
+        pf.never(pf.load_agent(RESERVOIR), action)
+
+
+def test_the_verb_takes_amounts_and_goes_through_parts_of_their_range() -> None:
+    told = CliRunner().invoke(app, ["never", RESERVOIR, "release >= 85", "--quiet"])
+    text = " ".join(told.stdout.split())
+    assert re.match(r"at least 85 m³ of release: In \d of the \d+ states where at least 85 m³ of release is", text)
+    assert re.search(
+        r"For example in the state \(100\) under the command .* it chooses 8[5-9][.\d]* m³ of release\.", text
+    )
+    values = json.loads(CliRunner().invoke(app, ["never", RESERVOIR, "--json", "--quiet"]).stdout)
+    assert [each["action"].split(" m³")[0] for each in values["actions"]] == [
+        "at most 37.5",
+        "at most 75",
+        "at least 75",
+        "at least 112.5",
+    ]
+
+
+def test_features_of_a_state_may_decide_about_amounts() -> None:
+    import torch
+
+    features = [pf.Feature("level", 0, 0.0, 1.0)]
+    module = torch.nn.Sequential(torch.nn.Linear(2, 1))
+    with torch.no_grad():
+        module[0].weight[:] = torch.tensor([[4.0, 0.0]])
+        module[0].bias[:] = 1.0
+    actions = pf.ActionSpace(["release"], ["m³"], np.zeros(1), np.array([10.0]))
+    policy: Any = pf.from_torch(module, np.zeros(2), free=features, actions=actions)
+    states = np.array([[0.5, 0.5]], dtype=np.float32)
+    assert pf.never(policy, "release >= 5.5", states=states).holds
+    assert not pf.never(policy, "release >= 4.5", states=states).holds

@@ -11,14 +11,13 @@ if TYPE_CHECKING:
     from paretofoil.explanation.never import Never
 
 SCHEMA = "paretofoil/never/1"
+_ACTION = 'Action, or an amount such as "release >= 80"; all actions, or parts of their range, if omitted.'
 _WIDTH = "Width of a box around each state, as a share of the range of states (such as 0.01); 0 for the state alone."
 
 
 def never(
     agent: AgentName,
-    action: Annotated[
-        str | None, typer.Argument(metavar="ACTION", help="Action; all actions, one after the other, if omitted.")
-    ] = None,
+    action: Annotated[str | None, typer.Argument(metavar="ACTION", help=_ACTION)] = None,
     width: Annotated[float, typer.Option(help=_WIDTH)] = 0.0,
     seconds: Annotated[float, typer.Option(help="Time limit per state; the rest is reported as undecided.")] = 10.0,
     seed: Seed = 0,
@@ -30,11 +29,12 @@ def never(
     from paretofoil.cli.progress import bars
     from paretofoil.cli.typed import find_agent
     from paretofoil.core.json import plain, write_document
+    from paretofoil.explanation.never import all_actions
     from paretofoil.explanation.never import never as prove_never
-    from paretofoil.show.numbers import quantities
+    from paretofoil.show.numbers import quantities, short
 
     loaded = find_agent(agent)
-    names = loaded.actions if action is None else (action,)
+    names = all_actions(loaded) if action is None else (action,)
     with bars(quiet) as start:
         results = [
             prove_never(loaded, name, width=width, seconds=seconds, seed=seed, progress=start(name)) for name in names
@@ -49,7 +49,12 @@ def never(
         if example is not None and action is not None:
             state = ", ".join(f"{x + 0.0:.6g}" for x in example.state)
             command = quantities(loaded.space.command_objectives, example.command)
-            say((f"For example in the state ({state}) under the command {command}.", "dim"))
+            chosen, space = "", loaded.environment.action_space
+            if example.amounts is not None and space is not None:
+                rows = zip(example.amounts, space.units, space.names, strict=True)
+                amounts = " and ".join(f"{short(x)} {unit}".rstrip() + f" of {name}" for x, unit, name in rows)
+                chosen = f" it chooses {amounts}"
+            say((f"For example in the state ({state}) under the command {command}{chosen}.", "dim"))
 
 
 def _values(result: "Never") -> dict[str, Any]:

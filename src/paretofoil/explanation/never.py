@@ -1,4 +1,8 @@
-"""Proofs that no command makes an agent choose an action in many states, or counterexamples."""
+"""Proofs that no command makes an agent choose an action in many states, or counterexamples.
+
+An action may be a range of amounts, "release >= 30". It is then possible in the states in which the environment carries
+out some amount of the range.
+"""
 
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, replace
@@ -7,6 +11,15 @@ from typing import Any
 import numpy as np
 
 from paretofoil.agents.agent import Agent, rollouts
+from paretofoil.core.amounts import (
+    Actor,
+    AmountFoil,
+    FoilPolicy,
+    Limit,
+    make_limits,
+    query_amounts,
+    read_foil,
+)
 from paretofoil.core.command import CommandSpace, Objective, as_vector
 from paretofoil.core.decision import Decision
 from paretofoil.core.display import show
@@ -38,6 +51,8 @@ class Counterexample:
 
     state: np.ndarray
     command: np.ndarray
+    amounts: np.ndarray | None = None
+    """The amounts of a continuous action that are carried out."""
 
 
 @dataclass(frozen=True, eq=False, repr=False)
@@ -64,6 +79,8 @@ class Never:
     """The largest rounding error, in margins, that a proof assumes because it is measured; 0 if all are derived."""
     constraints: tuple[str, ...] = ()
     """What holds between the numbers of a command in the search region: "a <= b"."""
+    limits: tuple[Limit, ...] = ()
+    """The limits of the amounts of a continuous action."""
 
     def __repr__(self) -> str:
         return f"<Never {self.agent!r}: {self.sentence()}>"
@@ -89,8 +106,8 @@ class Never:
 
 
 def never(
-    subject: Agent | Policy,
-    action: str | int,
+    subject: Agent | Policy | Actor,
+    action: str | int | AmountFoil,
     *,
     states: Sequence[Decision] | np.ndarray | None = None,
     width: float = 0.0,
@@ -104,7 +121,8 @@ def never(
 
     Args:
         subject: an agent with a white-box policy, or a policy with free features of the state.
-        action: name or number of the action.
+        action: name or number of the action; for continuous actions, limits of amounts: "release >= 30",
+            `pf.between("release", 30, None)`.
         states: decisions, or states (N, S); by default those of the greedy episodes of the agent's front. They must be
             given for a policy.
         width: width of the box around each state that the proof covers, as a share of the range of the states' numbers.
@@ -115,46 +133,72 @@ def never(
         progress: called with the number of states that are done, and of all.
     """
     agent = subject if isinstance(subject, Agent) else _FeatureAgent.of(subject)
-    began, policy = now(), agent.discrete_policy
-    number = find_action(action, agent.actions)
+    began, limits = now(), () if agent.actor is None else _limits(agent.actor, action)
+    number = find_action(action, agent.actions) if agent.actor is None else 0  # type: ignore[arg-type]
     seconds, seed = as_seconds(seconds), as_seed(seed)  # checked before anything is rolled out
     if as_whole(max_boxes, "max_boxes to be a whole number") < 1:
         raise InvalidInput.expected("max_boxes of at least 1", max_boxes)
     low, high = _search_region(agent, commands)
     decisions = _decisions(agent, states)
-    prover = _Prover(agent, number, low, high, seed)
-    valid = [decision for decision in decisions if number in decision.valid_actions]
-    enumerated = valid and all(prover.question(decision).points() is not None for decision in valid)
+    prover = _Prover(agent, number, limits, low, high, seed)
+    valid = [(decision, question) for decision in decisions if (question := prover.question(decision)) is not None]
+    policy: Any = agent.policy if not limits else FoilPolicy.of(agent.actor, limits)  # type: ignore[arg-type]
+    enumerated = valid and all(question.points() is not None for _, question in valid)
     if not isinstance(policy, WhiteBoxValues) and not enumerated:
         require_white_box(policy, " or fold_values(state); for a table of values, use `explain` at each state")
     if width > 0 and not isinstance(policy, JointWhiteBoxPolicy):
-        got = f"a {type(policy).__name__}; with width=0, the proof covers the states but no box around them"
+        got = f"a {type(agent.policy).__name__}; with width=0, the proof covers the states but no box around them"
         raise InvalidInput.expected("a policy with unfold() for a width above 0", got)
     if not 0 <= width < np.inf:
         raise InvalidInput.expected("a finite width of at least 0", width)
     ranges = np.ptp(np.stack([decision.state for decision in decisions]).astype(np.float64), axis=0)
     prover.widen(width * ranges / 2)
     results = []
-    for done, decision in enumerate(valid):
+    for done, (decision, question) in enumerate(valid):
         progress(done, len(valid))
-        results.append(prover.settle(decision, seconds, max_boxes))
+        results.append(prover.settle(decision, question, seconds, max_boxes))
     progress(len(valid), len(valid))
     return Never(
         agent=agent.name,
-        action=agent.actions[number],
+        action=policy.names[0] if limits else agent.actions[number],
         objectives=agent.space.command_objectives,
         preferences=agent.space.simplex,
         visited=len(decisions),
         width=width,
         low=low,
         high=high,
-        states=np.array([d.state for d in valid], dtype=np.float32).reshape(len(valid), len(ranges)),
+        states=np.array([d.state for d, _ in valid], dtype=np.float32).reshape(len(valid), len(ranges)),
         proven=np.array([proven for proven, _ in results], dtype=bool),
         counterexamples=tuple(example for _, example in results),
         seconds=now() - began,
         assumed=prover.assumed,
         constraints=agent.space.constraint_texts,
+        limits=limits,
     )
+
+
+def all_actions(agent: Agent) -> tuple[str, ...]:
+    """Return every action of an agent; of continuous ones, the lower and upper parts of each range."""
+    if agent.actor is None:
+        return agent.actions
+    space = agent.actor.actions
+    sides = zip(space.names, space.low.tolist(), space.high.tolist(), strict=True)
+    return tuple(
+        f"{name} {sign} {low + share * (high - low):.10g}"
+        for name, low, high in sides
+        for sign, share in (("<=", 0.25), ("<=", 0.5), (">=", 0.5), (">=", 0.75))
+    )
+
+
+def _limits(actor: Actor, action: Any) -> tuple[Limit, ...]:
+    """Return the limits of the amounts that an action is."""
+    foil = read_foil(action) if isinstance(action, str) else action
+    changes = [condition for condition in getattr(foil, "conditions", ()) if condition.relative]
+    if changes:
+        example = f'"{changes[0].name} >= {actor.actions.high[actor.actions.index(changes[0].name)] / 2:g}"'
+        got = "a change of the chosen amount, which depends on the command"
+        raise InvalidInput.expected(f"limits of the amount, such as {example}", got)
+    return make_limits(foil, actor.actions, actor.actions.low, kappa=0.0)
 
 
 @dataclass(frozen=True, eq=False)
@@ -172,8 +216,8 @@ class _FeatureAgent:
         if features is None:
             expected = "an agent, or a policy with free features of the state"
             raise InvalidInput.expected(expected, type(policy).__name__)
-        if hasattr(policy, "amounts"):
-            raise InvalidInput.expected("a policy with discrete actions", repr(policy.actions))
+        if isinstance(policy, Actor):
+            return cls(policy, features, tuple(policy.actions.names))
         space, state = features.space, np.zeros((1, features.size), dtype=np.float32)
         count = query(policy, state, space.project(np.zeros((1, space.dim)), space.low, space.high)).shape[1]
         return cls(policy, features, action_names(features.actions, count))
@@ -183,8 +227,8 @@ class _FeatureAgent:
         return self.features.space
 
     @property
-    def discrete_policy(self) -> Policy:
-        return self.policy
+    def actor(self) -> Actor | None:
+        return self.policy if isinstance(self.policy, Actor) else None
 
     @property
     def front(self) -> np.ndarray:
@@ -193,7 +237,8 @@ class _FeatureAgent:
     def decision_at(self, state: Any, command: np.ndarray) -> Decision:
         state, own = np.ravel(state), self.features.num_commands
         numbers = self.features.complete(state, command[:own] if own else None)
-        return Decision(state.astype(np.float32), numbers, tuple(range(len(self.actions))), 0, np.zeros(numbers.size))
+        valid = tuple(range(len(self.actions))) if self.actor is None else ()
+        return Decision(state.astype(np.float32), numbers, valid, 0, np.zeros(numbers.size))
 
 
 def _search_region(agent: Agent | _FeatureAgent, commands: tuple[Any, Any] | None) -> tuple[np.ndarray, np.ndarray]:
@@ -238,8 +283,16 @@ class _Setting:
 class _Prover:
     """Settles one state after the other: first with random commands, then with a proof."""
 
-    def __init__(self, agent: Agent | _FeatureAgent, action: int, low: np.ndarray, high: np.ndarray, seed: int) -> None:
-        self.agent, self.action = agent, action
+    def __init__(
+        self,
+        agent: Agent | _FeatureAgent,
+        action: int,
+        limits: tuple[Limit, ...],
+        low: np.ndarray,
+        high: np.ndarray,
+        seed: int,
+    ) -> None:
+        self.agent, self.action, self.limits = agent, action, limits
         self.low, self.high = low, high  # of the commands
         self.space = replace(agent.space, low=low, high=high)
         self.generator = generator = np.random.default_rng(seed)
@@ -254,24 +307,25 @@ class _Prover:
         self.places = self.generator.uniform(-1.0, 1.0, size=(len(self.tries), around.size)) * around
         self.places[::2] = 0.0
 
-    def settle(self, decision: Decision, seconds: float, max_boxes: int) -> tuple[bool, Counterexample | None]:
+    def settle(
+        self, decision: Decision, question: Question, seconds: float, max_boxes: int
+    ) -> tuple[bool, Counterexample | None]:
         """Return whether it is proven, and a counterexample; at most one of the two."""
-        question = self.question(decision)
         points = question.points()
         if points is not None:
-            example = self._chosen(decision, np.repeat(decision.state[None], len(points), axis=0), points)
+            example = self._chosen(question, np.repeat(decision.state[None], len(points), axis=0), points)
             return example is None, example
-        example = self._chosen(decision, decision.state + self.places, question.project(self.tries))
+        example = self._chosen(question, decision.state + self.places, question.project(self.tries))
         if example is not None:
             return False, example
-        setting = (self._box_of_states if self.around.any() else self._single_state)(decision)
+        setting = (self._box_of_states if self.around.any() else self._single_state)(decision, question)
 
         def improve(points: np.ndarray) -> float:
             nonlocal example
-            example = example or self._chosen(decision, *setting.unpack(setting.inside(points)))
+            example = example or self._chosen(question, *setting.unpack(setting.inside(points)))
             return np.inf if example is None else 1.0  # with an infinite gap, any distance ends the search
 
-        for assumed, claim in setting.claims(self._slack(decision, setting)):
+        for assumed, claim in setting.claims(self._slack(question, setting)):
             proof = branch_and_bound(claim, Effort(np.inf, max_boxes, now() + seconds), improve)
             if example is not None:
                 break
@@ -280,37 +334,69 @@ class _Prover:
                 return True, None
         return False, example
 
-    def _chosen(self, decision: Decision, states: np.ndarray, commands: np.ndarray) -> Counterexample | None:
+    def _chosen(self, question: Question, states: np.ndarray, commands: np.ndarray) -> Counterexample | None:
         """Return the first pair of states (N, S) and commands (N, d) at which the policy chooses the action."""
         states = states.astype(np.float32)
-        scores = self._scores(decision, states, commands)
-        hits = np.flatnonzero(scores.argmax(axis=1) == decision.valid_actions.index(self.action))
-        return Counterexample(states[hits[0]], commands[hits[0]]) if len(hits) else None
+        scores = self._scores(question, states, commands)
+        hits = np.flatnonzero(scores.argmax(axis=1) == question.valid_actions.index(question.foil))
+        if not len(hits):
+            return None
+        state, command = states[hits[0]], commands[hits[0]]
+        amounts = None
+        if self.agent.actor is not None:
+            [amounts] = query_amounts(self.agent.actor, state[None], command[None])
+            amounts = np.clip(amounts, *self._possible(state))
+        return Counterexample(state, command, amounts)
 
-    def _scores(self, decision: Decision, states: np.ndarray, commands: np.ndarray) -> np.ndarray:
+    def _scores(self, question: Question, states: np.ndarray, commands: np.ndarray) -> np.ndarray:
         """Return the scores of the valid actions: (N, A)."""
-        return query(self.agent.discrete_policy, states.astype(np.float32), commands)[:, list(decision.valid_actions)]
+        return query(question.policy, states.astype(np.float32), commands)[:, list(question.valid_actions)]
 
-    def _slack(self, decision: Decision, setting: _Setting) -> float:
+    def _possible(self, state: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
+        """Return the lowest and the highest amounts (dimensions,) that are carried out in a state."""
+        assert self.agent.actor is not None
+        space = self.agent.actor.actions
+        bounds = self.agent.environment.bounds if isinstance(self.agent, Agent) else None
+        if bounds is None:
+            return space.low, space.high
+        [low], [high] = bounds(state[None])
+        return space.clip(low), space.clip(high)
+
+    def _slack(self, question: Question, setting: _Setting) -> float:
         """Return the allowed difference between margins of the deployed policy and those of the proof."""
-        own, low = decision.valid_actions.index(self.action), setting.low
+        own, low = question.valid_actions.index(question.foil), setting.low
         shares = np.random.default_rng(0).random((PROBES, low.size))
         points = setting.inside(low + shares * (setting.high - low))
-        scores = self._scores(decision, *setting.unpack(points))
+        scores = self._scores(question, *setting.unpack(points))
         margins = scores[:, own] - np.delete(scores, own, axis=1).max(axis=1, initial=-np.inf)
         off = np.abs(margins - setting.network.margins(points).min(axis=1, initial=np.inf))
-        return slack_for(float(off.max()), clearance(QuestionBatch([self.question(decision)])))
+        return slack_for(float(off.max()), clearance(QuestionBatch([question])))
 
-    def question(self, decision: Decision) -> Question:
-        """Return the question: which command makes the action win in this state, by any margin?"""
+    def question(self, decision: Decision) -> Question | None:
+        """Return the question: which command makes the action win in this state, by any margin?
+
+        Return None if the action is not possible there.
+        """
+        policy: Any = self.agent.policy
+        valid = decision.valid_actions
+        if self.agent.actor is not None:
+            low, high = self._possible(decision.state)
+            needed = []
+            for limit in self.limits:
+                least, most = float(low[limit.dimension]), float(high[limit.dimension])
+                if limit.amount > most if limit.lower else limit.amount < least:
+                    return None
+                if limit.amount > least if limit.lower else limit.amount < most:  # else all possible amounts keep it
+                    needed.append(limit)
+            policy, valid = FoilPolicy.of(self.agent.actor, tuple(needed)), tuple(range(1 + len(needed)))
+        elif self.action not in valid:
+            return None
         middle = self.space.project((self.low + self.high)[None] / 2, self.low, self.high)[0]
         middle = middle if isinstance(self.agent, Agent) else decision.command  # features have a value in the state
-        valid, policy = decision.valid_actions, self.agent.discrete_policy
         return Question(policy, decision.state, middle, self.action, valid, self.space, kappa=0.0)
 
-    def _single_state(self, decision: Decision) -> _Setting:
+    def _single_state(self, decision: Decision, question: Question) -> _Setting:
         """Return the claim that no command makes the action win in this state."""
-        question = self.question(decision)
         batch = QuestionBatch([question])
 
         def inside(points: np.ndarray) -> np.ndarray:
@@ -328,7 +414,7 @@ class _Prover:
 
         return _Setting(network, *question.room, claims, inside, unpack)
 
-    def _box_of_states(self, decision: Decision) -> _Setting:
+    def _box_of_states(self, decision: Decision, question: Question) -> _Setting:
         """Return the claim that no command makes the action win in any state of the box."""
         policy, size = self.agent.policy, decision.state.size
         assert isinstance(policy, JointWhiteBoxPolicy)
@@ -337,7 +423,7 @@ class _Prover:
         rounding = float32_rounding(least[:size], most[:size])  # states are float32 numbers
         low, high = least.copy(), most.copy()
         low[:size], high[:size] = low[:size] - rounding, high[:size] + rounding
-        network = joint_network(policy.unfold(), self.action, self.question(decision).rivals, low, high)
+        network = joint_network(policy.unfold(), self.action, question.rivals, low, high)
 
         def inside(points: np.ndarray) -> np.ndarray:
             commands = self.space.project(points[:, size:], self.low, self.high)

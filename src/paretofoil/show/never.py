@@ -6,9 +6,10 @@ from paretofoil.show.numbers import free_numbers, proven, region, short
 
 def never_sentence(claim: Never) -> str:
     """ "In 3 of the 12 states where left is valid, some command makes the agent choose left; ..." """
-    action, count = claim.action, len(claim.states)
+    action, count, valid = claim.action, len(claim.states), "possible" if claim.limits else "valid"
     if not count:
-        return f"{action} is valid in none of the states that were examined ({claim.visited:,})."
+        action = action[0].upper() + action[1:] if claim.limits else action
+        return f"{action} is {valid} in none of the states that were examined ({claim.visited:,})."
     name, names = ("box of states", "boxes of states") if claim.width else ("state", "states")
     width = f", each {short(100 * claim.width)} % of the range wide," if claim.width else ""
     states = f"the only {name}{width}" if count == 1 else f"the {count:,} {names}{width}"
@@ -24,7 +25,7 @@ def never_sentence(claim: Never) -> str:
     choose = f"{makes} the agent choose {action}"
     if claim.proven.all():
         where = f"{states} where it" if count == 1 else f"any of {states} where it"
-        return f"No {inside} {choose} in {where} is valid ({proven(claim.assumed)}).{searched}"
+        return f"No {inside} {choose} in {where} is {valid} ({proven(claim.assumed)}).{searched}"
     verdicts = (
         (claim.refuted, f"some {commands} {choose}"),
         (claim.proven, f"no {inside} {does if claim.refuted.any() else choose} ({proven(claim.assumed)})"),
@@ -33,5 +34,5 @@ def never_sentence(claim: Never) -> str:
     (first, verdict), *others = ((int(flags.sum()), text) for flags, text in verdicts if flags.any())
     if count > 1:
         states = f"all {states.removeprefix('the ')}" if first == count else f"{first:,} of {states}"
-    parts = [f"In {states} where {action} is valid, {verdict}", *(f"in {n:,} {text}" for n, text in others)]
+    parts = [f"In {states} where {action} is {valid}, {verdict}", *(f"in {n:,} {text}" for n, text in others)]
     return f"{'; '.join(parts)}.{searched}"
