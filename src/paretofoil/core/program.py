@@ -112,7 +112,7 @@ class Elementwise:
 
     def size(self, sizes: Arrays, output: np.ndarray) -> np.ndarray:
         """Return the size of which the rounding error is a share, given the sizes of the operands and the output."""
-        return np.maximum(sizes[0] if self.function in GATED else output, 1.0)
+        return np.maximum(sizes[0] if self.function in GATED else output, 1.0 if self.function in STEEPEST else 0.0)
 
     def select(self, keep: np.ndarray) -> tuple["Elementwise", np.ndarray]:
         """Return the node of some outputs (n,) bool, and which numbers of its operands it needs."""
@@ -255,6 +255,13 @@ class Node:
     def size(self) -> int:
         count = self.operands[0].size
         return count // self.kind.terms if isinstance(self.kind, Product) else count
+
+    @property
+    def lowest(self) -> float:
+        """The least operand of 1 / x or 1 / sqrt(x) with a natural range."""
+        if not isinstance(self.kind, Elementwise) or np.isinf(self.limit):
+            return -np.inf
+        return float(self.limit ** (-2.0 if self.kind.function == "rsqrt" else -1.0))
 
 
 @dataclass(frozen=True)
@@ -402,7 +409,7 @@ class Program:
             sizes = [np.abs(value) + error for value, error in zip(values, errors, strict=False)]
             off = [a.moved_by(errors) + e(sizes) for a, e in zip(node.operands, node.errors, strict=True)]
             low, high = ([x + s * e for x, e in zip(given[k], off, strict=True)] for s in (-1.0, 1.0))
-            moved = node.kind.error(low, high, off)
+            moved = node.kind.error([np.maximum(low[0], node.lowest), *low[1:]], high, off)
             reach = [np.abs(x) + e for x, e in zip(given[k], off, strict=True)]
             errors.append(moved + node.slip * node.kind.size(reach, np.abs(values[k + 1]) + moved))
         sizes = [np.abs(value) + error for value, error in zip(values, errors, strict=True)]

@@ -143,10 +143,7 @@ def _relax(node: Node, operands: Sequence[Bounded]) -> tuple[Lines, np.ndarray, 
     """Return the relaxation of a node, and its smallest and largest outputs."""
     kind, least, most = node.kind, operands[0].least, operands[0].most
     if isinstance(kind, Elementwise):
-        if np.isfinite(node.limit):  # 1 / x or 1 / sqrt(x), which never exceeds the limit
-            lowest = node.limit ** (-2.0 if kind.function == "rsqrt" else -1.0)
-            least, most = np.maximum(least, lowest), np.maximum(most, lowest)
-        return relax_elementwise(kind, least, most)
+        return relax_elementwise(kind, np.maximum(least, node.lowest), np.maximum(most, node.lowest))
     if isinstance(kind, Product):
         ranges = [(operand.least, operand.most) for operand in operands]
         return relax_product(kind, [operand.form for operand in operands], ranges, node.limit)

@@ -133,7 +133,7 @@ def _multiply(
 ) -> tuple[np.ndarray, np.ndarray]:
     """Return the products of polynomials (M, B, n), and a bound (B, n) of the terms that exceed the degree.
 
-    `ones` and `twos` are the sums of absolute coefficients of each degree, and `degree` the largest degree of `one`.
+    `ones` and `twos` are the sums of absolute coefficients of each degree. Terms of `one` above `degree` count as such.
     """
     degree = basis.degree if degree is None else degree
     result = one[0] * two
@@ -142,8 +142,8 @@ def _multiply(
         result[places] += one[i] * two[others]
     tails = np.cumsum(twos[::-1], axis=0)  # tails[k]: the sum of the highest k + 1 degrees
     beyond = _ROUNDING * ones.sum(axis=0) * tails[-1]
-    for k in range(1, degree + 1):
-        beyond += ones[k] * tails[k - 1]
+    for k in range(1, basis.degree + 1):
+        beyond += ones[k] * tails[k - 1 if k <= degree else -1]
     return result, beyond
 
 
@@ -200,7 +200,7 @@ def _apply(node: Node, operands: Sequence[TaylorModel]) -> TaylorModel:
         return result.where(result.radius < node.limit, 0.0, node.limit)
     if isinstance(node.kind, Softmax):
         return _softmax(node.kind, operands[0])
-    return _compose(node.kind, operands[0], node.limit)
+    return _compose(node.kind, operands[0], node.lowest)
 
 
 def _softmax(kind: Softmax, x: TaylorModel) -> TaylorModel:
@@ -215,30 +215,27 @@ def _softmax(kind: Softmax, x: TaylorModel) -> TaylorModel:
     radius = x.radius + _ROUNDING * (x.size + spread(kind.groups(x.size).max(axis=-1)))
     shifted = TaylorModel.of(basis, x.coefficients - spread(mean), radius)
     far = ~(kind.groups(shifted.interval[1]).max(axis=-1) < _FAR)
-    powers = _compose(Elementwise("exp"), shifted.where(~spread(far), 0.0, 0.0), np.inf)
+    powers = _compose(Elementwise("exp"), shifted.where(~spread(far), 0.0, 0.0))
     sums = powers.total(Product(kind.count))
     low, high = sums.interval
     known = ~far & (low > 1e-3 * high)
-    inverse = _compose(Elementwise("reciprocal"), sums.where(known, 1.0, 0.0), np.inf)
+    inverse = _compose(Elementwise("reciprocal"), sums.where(known, 1.0, 0.0))
     shares = powers.times(TaylorModel.of(basis, spread(inverse.coefficients), spread(inverse.radius)))
     _, least, most = relax_softmax(kind, *x.interval)
     half = (most - least) / 2 * (1.0 + _ROUNDING) + _ROUNDING
     return shares.where(spread(known) & (shares.radius < half), (most + least) / 2, half)
 
 
-def _compose(kind: Elementwise, x: TaylorModel, limit: float) -> TaylorModel:
-    """Return a function of the numbers: its Taylor series, or two lines where these are closer together."""
+def _compose(kind: Elementwise, x: TaylorModel, lowest: float = -np.inf) -> TaylorModel:
+    """Return a function of numbers that are at least `lowest`: its Taylor series, or two lines if these are closer."""
     function, basis = kind.function, x.basis
     low, high = x.interval
-    inside = np.ones_like(low, dtype=bool)  # whether the polynomial stays where the series is bounded
-    if np.isfinite(limit):
-        lowest = limit ** (-2.0 if function == "rsqrt" else -1.0)
-        inside = low >= lowest
-        low, high = np.maximum(low, lowest), np.maximum(high, lowest)
+    inside = low >= lowest  # whether the polynomial stays where the series is bounded
+    low, high = np.maximum(low, lowest), np.maximum(high, lowest)
     lines = RELAXATIONS[function](low, high)
     slope, below = lines.slope_high, lines.offset_low if lines.parallel else np.zeros_like(lines.offset_low)
     half = (lines.offset_high - below) / 2
-    half = half + _ROUNDING * (np.abs(slope) * x.size + np.abs(lines.offset_high) + np.abs(below))
+    half = half + _ROUNDING * (1.0 + np.abs(slope) * x.size + np.abs(lines.offset_high) + np.abs(below))
     linear, steep = x.coefficients * slope, np.abs(slope)
     linear[0] += (lines.offset_high + below) / 2
     if function not in SERIES:
