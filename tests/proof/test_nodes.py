@@ -85,8 +85,8 @@ def boxes(rng: np.random.Generator, count: int, dim: int = DIM, largest: float =
     return middle - width, middle + width
 
 
-def network_of(program: Program) -> MarginNetwork:
-    return moved_network(program, np.zeros(program.dim), np.eye(program.dim), True, np.full(program.dim, 1e4))
+def network_of(program: Program, reach: float = 10.0) -> MarginNetwork:
+    return moved_network(program, np.zeros(program.dim), np.eye(program.dim), True, np.full(program.dim, reach))
 
 
 @dataclass
@@ -106,8 +106,9 @@ def sample(name: str, seed: int, count: int, samples: int) -> Contract:
     """Sample points of boxes, and compare the node at these points, in long doubles, with each of its bounds."""
     rng, contract, dim = np.random.default_rng(seed), Contract(points=count * samples), 1 + seed % 3
     program = one_node(name, seed, float(rng.choice([0.1, 1.0, 3.0])), dim)
-    network, last = network_of(program), len(program.nodes)
     low, high = boxes(rng, count, dim, largest=0.5 if name == "exp" else float(rng.choice([0.5, 1.5, 3.0])))
+    reach = float(np.abs([low, high]).max())
+    network, last = network_of(program, reach), len(program.nodes)
     share = rng.random((samples, count, dim))
     share[::3] = np.round(share[::3])
     points = np.clip(low + share * (high - low), low, high)
@@ -136,7 +137,7 @@ def sample(name: str, seed: int, count: int, samples: int) -> Contract:
     check_lines("Taylor model", taylor.upper_bounds(program, taylor.stretches(program), low, high), outputs, exact)
 
     rounded, deployed = deploy(rng, program, points)
-    check_lines("rounded bounds", network_of(rounded).upper_bounds(low, high), deployed, 1e-14)
+    check_lines("rounded bounds", network_of(rounded, reach).upper_bounds(low, high), deployed, 1e-14)
     errors = rounded.errors(points.reshape(-1, dim)).reshape(outputs.shape)
     off = 1e-12 * (1.0 + np.abs(outputs) + np.abs(deployed))
     contract.check("rounding errors", np.abs(deployed - outputs) - errors, off)
@@ -248,7 +249,7 @@ def test_errors_of_operands_are_followed_through_a_node(name: str) -> None:
     difference = np.abs(exact.logits(points) - deployed.logits(points))
     assert (difference <= exact.errors(points) + 1e-12).all()
     network = network_of(exact)
-    assert (difference.max(axis=0) <= network.largest_error(np.full(DIM, -1.0), np.full(DIM, 1.0))).all()
+    assert (difference.max(axis=0) <= network.largest_error(np.full(DIM, -1.0), np.full(DIM, 1.0)) + 1e-12).all()
     low, high = points - 0.01, points + 0.01
     assert (deployed.logits(points) <= network.upper_bounds(low, high).highest(low, high) + 1e-12).all()
 
