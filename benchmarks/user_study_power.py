@@ -10,14 +10,16 @@ from pathlib import Path
 import numpy as np
 from scipy.stats import binomtest
 
-from paretofoil.web.user_study.analysis import Evaluation, evaluate
+from paretofoil.web.user_study.analysis import UserStudyEvaluation, evaluate
 from paretofoil.web.user_study.design import Effect, plan_sentences, plan_study, simulate
 from paretofoil.web.user_study.plan import UserStudy, read_user_study
 
 EXAMPLE = Path(__file__).parents[1] / "docs" / "user-study.json"
 
 
-def run(study: UserStudy, effect: Effect, difference: float, participants: int, studies: int) -> list[Evaluation]:
+def run(
+    study: UserStudy, effect: Effect, difference: float, participants: int, studies: int
+) -> list[UserStudyEvaluation]:
     """Return the evaluations of simulated studies with this difference in every condition but the baseline."""
     accuracy = {c.name: effect.base + (difference if c is not study.baseline else 0.0) for c in study.conditions}
     plain = study.model_copy(update={"ratings": ()})  # they cost time and have no effect on accuracy

@@ -10,7 +10,7 @@ from policies import random_pcn
 import paretofoil as pf
 from paretofoil.core.errors import InvalidInput
 from paretofoil.envs.episode import EXACT, greedy, run_episodes
-from paretofoil.explanation.atlas import Atlas, Outcome, sampled_atlas
+from paretofoil.explanation.atlas import Atlas, AtlasOutcome, sampled_atlas
 from paretofoil.explanation.atlas_boxes import BoxPartition
 from paretofoil.show.atlas import merge_cells
 
@@ -84,7 +84,7 @@ def test_shares_add_up_and_contain_what_samples_say(line: Atlas) -> None:
 
 def test_a_command_outside_has_no_outcome(line: Atlas) -> None:
     assert line.outcome_at([2.0, 2.0]) is None
-    assert isinstance(line.outcome_at(line.cells[0].mean(axis=0)), Outcome)
+    assert isinstance(line.outcome_at(line.cells[0].mean(axis=0)), AtlasOutcome)
 
 
 def test_a_time_limit_leaves_the_rest_undecided() -> None:

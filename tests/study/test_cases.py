@@ -55,15 +55,15 @@ def test_the_subset_is_a_subset() -> None:
 
 @pytest.mark.parametrize(("size", "picked"), [(0, 0), (1, 1), (11, 11), (12, 12), (128, 12)])
 def test_at_most_twelve_commands_are_compared(size: int, picked: int) -> None:
-    numbers = COMPARISON.pick_commands(size)
+    numbers = evenly(size, COMPARISON.commands or size)
     assert len(numbers) == len(set(numbers)) == picked
     if size:
         assert (numbers[0], numbers[-1]) == (0, size - 1)
 
 
 def test_the_commands_that_are_compared_are_evenly_spread_over_the_front() -> None:
-    assert COMPARISON.pick_commands(22) == [0, 2, 4, 6, 8, 10, 11, 13, 15, 17, 19, 21]  # round(linspace(0, 21, 12))
-    assert (COMPARISON.steps, COMPARISON.foils) == (10, 2)
+    assert evenly(22, 12) == [0, 2, 4, 6, 8, 10, 11, 13, 15, 17, 19, 21]  # round(linspace(0, 21, 12))
+    assert (COMPARISON.commands, COMPARISON.steps, COMPARISON.foils) == (12, 10, 2)
 
 
 @pytest.mark.parametrize(
@@ -83,7 +83,7 @@ def test_the_most_probable_valid_foils_are_compared(scores: list[float], valid: 
             return np.repeat([scores], len(commands), axis=0)
 
     decision = Decision(np.zeros(2, np.float32), np.zeros(2), valid, 0, np.zeros(2))
-    assert COMPARISON.pick_foils(Fixed(), decision) == picked
+    assert COMPARISON.pick_foils(Fixed(), decision, decision.others) == picked
 
 
 def test_a_rule_without_any_case_is_an_error() -> None:

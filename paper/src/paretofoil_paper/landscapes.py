@@ -17,7 +17,6 @@ from paretofoil.show.landscape import (
     draw_landscape,
     landscape,
     margin_label,
-    two_objectives,
 )
 from paretofoil.show.numbers import short
 from paretofoil.show.palette import BLUE
@@ -98,7 +97,7 @@ def _draw(
     record = answers[0].question
     chosen, foil = record.actions[record.chosen], record.foil_name
     title = f"{panel}: {chosen} → {foil}, command {command}, t = {step}"
-    land = landscape(question, *two_objectives(question, answers[:2]), shown=answers[:2])
+    land = landscape(question, shown=answers[:2])
     axes.set_axis_on()
     image = draw_landscape(axes, land, answers, title=title)
     _draw_gradient(axes, question, land)

@@ -98,10 +98,10 @@ def _features(
     environment: str | None,
 ) -> Features:
     """Return the free numbers of a model."""
-    known = find_observations(environment or _environment(model))
+    observations = find_observations(environment or _environment(model))
     names, low, high, whole = network.numbers()
     features = []
-    for feature in read_features(free, known.features if known else (), names):
+    for feature in read_features(free, observations.features if observations else (), names):
         if feature.low is None and feature.high is None:
             i, factor = feature.place, feature.factors[feature.place]
             ends = sorted((low[i] / factor, high[i] / factor))
@@ -109,8 +109,12 @@ def _features(
                 feature = replace(feature, low=ends[0], high=ends[1], whole=feature.whole or whole[i])
         features.append(feature)
     words: dict[str, Any] = {}
-    if known and isinstance(model.action_space, spaces.Discrete) and len(known.actions) == model.action_space.n:
-        words = {"actions": known.actions, "phrases": known.phrases}
+    if (
+        observations
+        and isinstance(model.action_space, spaces.Discrete)
+        and len(observations.actions) == model.action_space.n
+    ):
+        words = {"actions": observations.actions, "phrases": observations.phrases}
     return Features(tuple(features), len(names), space, tuple(constraints), **words)
 
 
@@ -189,22 +193,20 @@ class Sb3Network(nn.Module):
     def numbers(self) -> tuple[list[str], list[float], list[float], list[bool]]:
         """Return the names of the numbers of the state, their lowest and highest values, and which are whole."""
         names: list[str] = []
-        low: list[float] = []
-        high: list[float] = []
+        ends: list[tuple[float, float]] = []
         whole: list[bool] = []
         for name in self.rest:
             part: Any = self.parts[name]
             size = _size(part)
             names += [f"{name} {i}" for i in range(size)] if size > 1 else [name]
             if isinstance(part, spaces.Box):
-                ends = np.ravel(part.low).astype(float), np.ravel(part.high).astype(float)
+                low, high = np.ravel(part.low), np.ravel(part.high)
             else:
-                counts = np.ravel(part.n if isinstance(part, spaces.Discrete) else getattr(part, "nvec", 2))
-                first = np.full(size, float(getattr(part, "start", 0))) if isinstance(part, spaces.Discrete) else 0.0
-                ends = np.broadcast_to(first, (size,)) * 1.0, np.broadcast_to(counts - 1.0 + first, (size,))
-            low, high = [*low, *ends[0].tolist()], [*high, *ends[1].tolist()]
+                low = np.full(size, part.start if isinstance(part, spaces.Discrete) else 0)
+                high = low + np.ravel(part.n if isinstance(part, spaces.Discrete) else getattr(part, "nvec", 2)) - 1
+            ends += zip(low.astype(float).tolist(), high.astype(float).tolist(), strict=True)
             whole += [not np.issubdtype(part.dtype, np.floating)] * size
-        return names, low, high, whole
+        return names, *map(list, zip(*ends, strict=True)), whole  # type: ignore[return-value]
 
 
 def _size(part: spaces.Space) -> int:
@@ -259,10 +261,8 @@ def _outputs(model: Any, dimension: int | None) -> Outputs | None:
     if not (values or hasattr(policy, "action_net") or (box and hasattr(policy, "actor"))):
         raise InvalidInput.expected(expected, f"{kind} and {model.action_space}")
     several = isinstance(model.action_space, spaces.MultiDiscrete | spaces.MultiBinary)
-    count = (
-        len(np.ravel(getattr(model.action_space, "nvec", np.zeros(model.action_space.shape or ())))) if several else 0
-    )
     if several:
+        count = _size(model.action_space)
         expected = f"dimension=..., from 0 to {count - 1}, because {model.action_space} has several"
         if dimension is None or not 0 <= as_whole(dimension, expected) < count:
             raise InvalidInput.expected(expected, dimension)

@@ -2,7 +2,7 @@
 
 import inspect
 import sys
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from contextlib import AbstractContextManager, nullcontext
 from dataclasses import dataclass, replace
 from functools import partial
@@ -18,14 +18,13 @@ try:
 except ImportError:
     raise InvalidInput.missing("torch", "torch") from None
 
-from paretofoil.agents.features import FeatureModule
 from paretofoil.agents.recorder import FLOAT32, NotWhiteBox, Symbol, run
 from paretofoil.agents.torchscript import ScriptedGraph
 from paretofoil.core.amounts import ActionSpace
 from paretofoil.core.command import CommandSpace, format_numbers
 from paretofoil.core.feature import Feature, Features, default_names, read_features
 from paretofoil.core.json import brief
-from paretofoil.core.policy import IMPOSSIBLE, FoldedValues, WhiteBoxPolicy, WhiteBoxValues
+from paretofoil.core.policy import IMPOSSIBLE, FoldedValues, WhiteBoxPolicy
 from paretofoil.core.program import Affine, Program
 
 Inputs = str | Mapping[str, str]
@@ -51,6 +50,25 @@ DIFFERENT_IN_TRAINING = (
     nn.InstanceNorm1d, nn.InstanceNorm2d, nn.InstanceNorm3d,
 )  # fmt: skip
 """Modules whose results are different in training mode."""
+
+
+class FeatureModule(nn.Module):
+    """A module of states and free numbers, which include features of the state.
+
+    `call` is called with the observations, or with the observations and the commands if the agent has a command.
+    """
+
+    def __init__(self, module: nn.Module, features: Features, call: Callable[..., Any]) -> None:
+        super().__init__()
+        self.module, self.features, self.call = module, features, call
+        self.train(module.training)
+
+    def forward(self, states: Tensor, numbers: Tensor) -> Any:
+        command, values = numbers[:, : self.features.num_commands], numbers[:, self.features.num_commands :]
+        base = self.features.base(states.detach().cpu().double().numpy())
+        matrix = torch.as_tensor(self.features.matrix.T, dtype=states.dtype, device=states.device)
+        observations = torch.as_tensor(base, dtype=states.dtype, device=states.device) + values @ matrix
+        return self.call(observations, command) if self.features.num_commands else self.call(observations)
 
 
 @dataclass(frozen=True, eq=False, repr=False)
@@ -537,32 +555,43 @@ class _FlattenedValues(nn.Module):
 
 
 @dataclass(frozen=True, eq=False, repr=False)
-class QModulePolicy:
-    """A torch module of values as a black-box policy; see `from_q_module`."""
+class _RowsPolicy:
+    """A policy that interprets the rows that a torch module returns."""
 
     rows: TorchPolicy
-    """The module, with the values of all actions in one row."""
-
-    tells_values: ClassVar[bool] = True
+    """The module as a policy of its outputs."""
 
     def __repr__(self) -> str:
         kind = f"folds to {self.rows.deviation:.0e}" if isinstance(self.rows, WhiteBoxTorchPolicy) else "black-box"
-        return f"<{type(self).__name__}: {type(self.rows.module.module).__name__}, {kind}>"
+        return f"<{type(self).__name__}: {self._description()}, {kind}>"
+
+    def _description(self) -> str:
+        raise NotImplementedError
 
     @property
     def space(self) -> CommandSpace:
-        """The preferences."""
+        """The range of commands."""
         return self.rows.space
 
     @property
     def is_white_box(self) -> bool:
         """Whether answers can be proven."""
-        return isinstance(self, WhiteBoxValues)
+        return self.rows.is_white_box
 
     @property
     def why_not(self) -> str | None:
         """Why the policy is not white-box; None if it is."""
         return self.rows.why_not
+
+
+@dataclass(frozen=True, eq=False, repr=False)
+class QModulePolicy(_RowsPolicy):
+    """A torch module of values, all actions in one row, as a black-box policy; see `from_q_module`."""
+
+    tells_values: ClassVar[bool] = True
+
+    def _description(self) -> str:
+        return type(self.rows.module.module).__name__
 
     def log_probs(self, states: np.ndarray, commands: np.ndarray) -> np.ndarray:
         """Return the weighted values (N, num_actions)."""
@@ -607,21 +636,13 @@ def from_q_module(
 
 
 @dataclass(frozen=True, eq=False, repr=False)
-class TorchActor:
+class TorchActor(_RowsPolicy):
     """A torch module with continuous actions; see `from_torch`."""
 
-    rows: TorchPolicy
-    """The module, whose output is the amounts."""
     actions: ActionSpace
 
-    def __repr__(self) -> str:
-        kind = f"folds to {self.rows.deviation:.0e}" if isinstance(self.rows, WhiteBoxTorchPolicy) else "black-box"
-        return f"<{type(self).__name__}: {type(self.rows.module).__name__} that returns {self.actions!r}, {kind}>"
-
-    @property
-    def space(self) -> CommandSpace:
-        """The range of commands."""
-        return self.rows.space
+    def _description(self) -> str:
+        return f"{type(self.rows.module).__name__} that returns {self.actions!r}"
 
     @property
     def module(self) -> nn.Module:
@@ -631,16 +652,6 @@ class TorchActor:
     def features(self) -> Features | None:
         """The features of the state that may change; None if only the command may."""
         return self.rows.features
-
-    @property
-    def is_white_box(self) -> bool:
-        """Whether answers can be proven."""
-        return isinstance(self, WhiteBoxTorchActor)
-
-    @property
-    def why_not(self) -> str | None:
-        """Why the policy is not white-box; None if it is."""
-        return self.rows.why_not
 
     def amounts(self, states: np.ndarray, commands: np.ndarray) -> np.ndarray:
         """Return the amounts (N, dimensions) in float64."""

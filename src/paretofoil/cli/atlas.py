@@ -4,7 +4,7 @@ from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
-from paretofoil.cli.console import print_rows, say
+from paretofoil.cli.console import print_json, print_rows, say
 from paretofoil.cli.options import AgentName, AllowImport, Command, Plot, ProofSeconds, Quiet, Samples, Seed, Undecided
 
 if TYPE_CHECKING:
@@ -36,7 +36,6 @@ def atlas(
     """
     from paretofoil.cli.progress import bars
     from paretofoil.cli.typed import find_agent, read_command
-    from paretofoil.core.json import plain, write_document
     from paretofoil.explanation.atlas import atlas as make_atlas
     from paretofoil.show.atlas import LISTED, outcome_text, share_span
 
@@ -56,7 +55,7 @@ def atlas(
     if plot is not None:
         result.plot(plot)
     if as_json:
-        print(write_document(plain(_values(result)), indent=1))
+        print_json(_values(result))
         return
     say(result.sentence())
     rows = [

@@ -4,7 +4,7 @@ from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
-from paretofoil.cli.console import print_rows, say, say_written
+from paretofoil.cli.console import print_json, print_rows, say, say_written
 from paretofoil.cli.options import (
     AgentName,
     AllowImport,
@@ -46,7 +46,6 @@ def compare(
     """
     from paretofoil.cli.progress import bars
     from paretofoil.cli.typed import find_agent, read_command
-    from paretofoil.core.json import plain, write_document
     from paretofoil.explanation.compare import compare as make_comparison
     from paretofoil.show.compare import share_rows
 
@@ -64,7 +63,7 @@ def compare(
             progress=start(f"{first.name}, {second.name}"),
         )
     if as_json:
-        print(write_document(plain(comparison_values(result)), indent=1))
+        print_json(comparison_values(result))
     else:
         say(result.sentence())
         print_rows("", ("share of the commands", *result.agents), share_rows(result), right=(1, 2))

@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING, Annotated, Any
 import typer
 
 from paretofoil.cli import options as shared
-from paretofoil.cli.console import say, say_written
+from paretofoil.cli.console import print_json, say, say_written
 from paretofoil.core.errors import InvalidInput
 
 if TYPE_CHECKING:
@@ -82,7 +82,7 @@ def explain(
             options=chosen,
         )
     if as_json:
-        print(_document(loaded, issued, decision, answers, chosen))
+        print_json(_values(loaded, issued, decision, answers, chosen))
     else:
         _print(answers, chosen)
     if plot is not None:
@@ -116,13 +116,11 @@ def _read_axes(plot: Path | None, axes: str | None, agent: "Agent") -> tuple[str
     return first, second
 
 
-def _document(
+def _values(
     agent: "Agent", issued: "np.ndarray | None", decision: "Decision", answers: "list[Answer]", options: "Options"
-) -> str:
-    """Return the decision and the answers as JSON; the document has the same form for one foil and for several."""
-    from paretofoil.core.json import plain, write_document
-
-    values = {
+) -> dict[str, Any]:
+    """Return the decision and the answers; the document has the same form for one foil and for several."""
+    return {
         "schema": SCHEMA,
         "agent": agent.name,
         "environment": agent.environment.name,
@@ -133,7 +131,6 @@ def _document(
         "options": options,
         "answers": answers,
     }
-    return write_document(plain(values), indent=1)
 
 
 def _print(answers: "list[Answer]", options: "Options") -> None:

@@ -76,19 +76,19 @@ def _print_amounts(
     if plot is not None:
         raise InvalidInput.expected("discrete actions with --plot", f"{agent.name} with continuous ones")
     decisions = steps_of(episode, None if at is None else [at])
-    found: list[Any] = [influence_at(agent, decision, **effort) for decision in decisions]
+    influences: list[Any] = [influence_at(agent, decision, **effort) for decision in decisions]
     if as_json:
         print(
-            found[0].to_json(indent=1)
+            influences[0].to_json(indent=1)
             if at is not None
-            else write_document({"steps": [one.to_dict() for one in found]})
+            else write_document({"steps": [one.to_dict() for one in influences]})
         )
     elif at is not None:
-        say(str(found[0]))
+        say(str(influences[0]))
     else:
         rows = [
             [str(decision.step), each.name, *map(short, (each.chosen, each.least, each.most)), proven]
-            for decision, one in zip(decisions, found, strict=True)
+            for decision, one in zip(decisions, influences, strict=True)
             for each, proven in ((each, "proven" if one.proven else "sampled") for each in one.ranges)
         ]
         title = f"{agent.name}: amounts that commands lead to"

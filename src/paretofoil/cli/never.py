@@ -4,7 +4,7 @@ from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
-from paretofoil.cli.console import say
+from paretofoil.cli.console import print_json, say
 from paretofoil.cli.options import AgentName, AllowImport, Quiet, Seed
 
 if TYPE_CHECKING:
@@ -28,7 +28,6 @@ def never(
     """Prove that no command makes the agent choose an action in the states it visits, or print a counterexample."""
     from paretofoil.cli.progress import bars
     from paretofoil.cli.typed import find_agent
-    from paretofoil.core.json import plain, write_document
     from paretofoil.explanation.never import all_actions
     from paretofoil.explanation.never import never as prove_never
     from paretofoil.show.numbers import quantities, short
@@ -40,8 +39,7 @@ def never(
             prove_never(loaded, name, width=width, seconds=seconds, seed=seed, progress=start(name)) for name in names
         ]
     if as_json:
-        document = {"schema": SCHEMA, "agent": loaded.name, "actions": list(map(_values, results))}
-        print(write_document(plain(document), indent=1))
+        print_json({"schema": SCHEMA, "agent": loaded.name, "actions": list(map(_values, results))})
         return
     for result in results:
         say((f"{result.action}: ", "bold"), result.sentence())

@@ -78,8 +78,8 @@ def study_bars(
         bar = start(name)
 
         def show(progress: "StudyProgress") -> None:
-            found = f"{progress.rate:.1f}/s, {progress.found / progress.asked:.0%} found" if progress.asked else ""
-            bar(progress.done, progress.total, found)
+            text = f"{progress.rate:.1f}/s, {progress.found / progress.asked:.0%} found" if progress.asked else ""
+            bar(progress.done, progress.total, text)
 
         return show
 

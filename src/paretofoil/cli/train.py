@@ -16,7 +16,7 @@ from paretofoil.core.files import CHECKPOINT
 
 if TYPE_CHECKING:
     from paretofoil.envs import CatalogueEntry
-    from paretofoil.pcn.checkpoint import Progress
+    from paretofoil.pcn.checkpoint import TrainProgress
     from paretofoil.pcn.config import TrainConfig
     from paretofoil.pcn.train import Trainer, TrainResult
 
@@ -147,7 +147,7 @@ def _run(trainer: "Trainer", checkpoint: Path, tensorboard: Path | None, quiet: 
     with bars(quiet) as start:
         moves = {phase: start(phase) for phase in totals}
 
-        def show(line: "Progress") -> None:
+        def show(line: "TrainProgress") -> None:
             text = (
                 f"front {line.front_size}  hypervolume {line.hypervolume:.4g}  "
                 f"reached {line.fidelity:.0%}  {line.steps_per_second:,.0f} steps/s"

@@ -131,20 +131,14 @@ def _by_name(text: str, space: CommandSpace, option: str) -> list[float]:
     return [given[name] for name in space.names]
 
 
-def _inside(command: np.ndarray, space: CommandSpace) -> np.ndarray:
-    """Return which numbers (d,) lie within the range of the agent's commands, up to rounding."""
-    slack = 1e-9 * space.scale
-    return (command >= space.low - slack) & (command <= space.high + slack)
-
-
 def _check_inside(command: np.ndarray, space: CommandSpace, option: str, text: str) -> None:
     """Print a note about values outside the agent's commands; refuse positive costs that should be negative."""
-    objectives, inside = space.command_objectives, _inside(command, space)
-    if inside.all():
+    objectives, outside = space.command_objectives, space.outside(command)
+    if not outside.any():
         return
     wrong = np.array([o.cost for o in objectives]) & (command > 0)
     meant = np.where(wrong, -command, command)
-    if wrong.any() and _inside(meant, space).all():
+    if wrong.any() and not space.outside(meant).any():
         costs = ", ".join(o.name for o, is_wrong in zip(objectives, wrong, strict=True) if is_wrong)
         returns = ",".join(f"{value:g}" for value in meant)
         by_name = ",".join(f"{o.name}={_turned(o, float(value)):g}" for o, value in zip(objectives, meant, strict=True))
@@ -153,8 +147,7 @@ def _check_inside(command: np.ndarray, space: CommandSpace, option: str, text: s
             f"{text} (did you mean {returns}, or {by_name}?)",
         )
     parts = []
-    for i in np.flatnonzero(~inside):
+    for i in np.flatnonzero(outside):
         typed, *ends = (_turned(objectives[i], float(value)) for value in (command[i], space.low[i], space.high[i]))
         parts.append(f"{objectives[i].name} {typed:g} is outside {short(min(ends))} to {short(max(ends))}")
-    outside = "; ".join(parts)
-    note(f"note: {option} {text} lies outside the commands that the agent was trained on: {outside}.")
+    note(f"note: {option} {text} lies outside the commands that the agent was trained on: {'; '.join(parts)}.")

@@ -17,8 +17,8 @@ import numpy as np
 
 from paretofoil.core.command import as_vector, format_numbers
 from paretofoil.core.errors import InvalidInput, did_you_mean
-from paretofoil.core.json import Count, brief, brief_words
-from paretofoil.core.policy import WhiteBoxActor, as_numbers
+from paretofoil.core.json import Count, brief
+from paretofoil.core.policy import WhiteBoxActor, as_numbers, call_policy
 from paretofoil.core.program import Affine, Program
 
 _FLOAT64 = 8 * 2.0**-53
@@ -90,7 +90,7 @@ class ActionSpace:
 
 
 @dataclass(frozen=True)
-class Condition:
+class AmountCondition:
     """A range of the amount of one dimension, or of its change."""
 
     name: str
@@ -114,7 +114,7 @@ class Condition:
 class AmountFoil:
     """A foil on a continuous action: conditions that must all hold. Combine two foils by `&`."""
 
-    conditions: tuple[Condition, ...]
+    conditions: tuple[AmountCondition, ...]
 
     def __and__(self, other: "AmountFoil") -> "AmountFoil":
         return AmountFoil((*self.conditions, *other.conditions))
@@ -122,17 +122,17 @@ class AmountFoil:
 
 def more(name: str, amount: float) -> AmountFoil:
     """Return the foil that a dimension has at least this much more than the policy chooses."""
-    return AmountFoil((Condition(name, least=_positive(name, amount), relative=True),))
+    return AmountFoil((AmountCondition(name, least=_positive(name, amount), relative=True),))
 
 
 def less(name: str, amount: float) -> AmountFoil:
     """Return the foil that a dimension has at least this much less than the policy chooses."""
-    return AmountFoil((Condition(name, most=-_positive(name, amount), relative=True),))
+    return AmountFoil((AmountCondition(name, most=-_positive(name, amount), relative=True),))
 
 
 def between(name: str, low: float | None, high: float | None) -> AmountFoil:
     """Return the foil that the amount of a dimension is between low and high; None for no limit."""
-    return AmountFoil((Condition(name, low, high),))
+    return AmountFoil((AmountCondition(name, low, high),))
 
 
 def _positive(name: str, amount: float) -> float:
@@ -311,15 +311,7 @@ def as_actor(subject: Any, actions: Any = None) -> Actor | None:
 
 def query_amounts(actor: Actor, states: np.ndarray, commands: np.ndarray) -> np.ndarray:
     """Return the amounts (N, dimensions) of an actor as float64 numbers, or raise an error."""
-    copies = np.array(states), np.array(commands)
-    try:
-        output = actor.amounts(*copies)
-    except InvalidInput:
-        raise
-    except (IndexError, TypeError, ValueError) as error:
-        what = f"a policy that accepts states of shape {copies[0].shape} and commands of shape {copies[1].shape}"
-        raise InvalidInput.expected(what, f"{type(error).__name__}: {brief_words(error)}") from error
-    amounts = as_numbers(output, "amounts").astype(np.float64)
+    amounts = as_numbers(call_policy(actor.amounts, states, commands), "amounts").astype(np.float64)
     if amounts.shape != (len(commands), actor.actions.dim):
         raise InvalidInput.expected(
             f"amounts of shape ({len(commands)}, {actor.actions.dim})", f"shape {amounts.shape}"
@@ -382,17 +374,17 @@ class FoilPolicy:
         rivals = (
             f"{'less' if limit.lower else 'more'} than {_of(limit, f'{limit.amount:.10g}')}" for limit in self.limits
         )
-        return (" and ".join(f"{text} of {name}" for _, text, name in self._wanted()), *rivals)
+        return (" and ".join(f"{text} of {name}" for _, text, name in self._ranges()), *rivals)
 
     @property
     def phrases(self) -> tuple[str, ...]:
         """What the agent has done: "released at least 30 m³", "chosen less than 2 of spill"."""
-        parts = [f"{phrase} {text}" if phrase else f"chosen {text} of {name}" for phrase, text, name in self._wanted()]
+        parts = [f"{phrase} {text}" if phrase else f"chosen {text} of {name}" for phrase, text, name in self._ranges()]
         return (" and ".join(parts), *(f"chosen {name}" for name in self.names[1:]))
 
-    def _wanted(self) -> list[tuple[str, str, str]]:
+    def _ranges(self) -> list[tuple[str, str, str]]:
         """Return the phrase, the range and the name of each dimension of the foil."""
-        wanted = []
+        ranges = []
         for i in dict.fromkeys(limit.dimension for limit in self.limits):
             here = [limit for limit in self.limits if limit.dimension == i]
             least = max((limit.amount for limit in here if limit.lower), default=None)
@@ -401,8 +393,8 @@ class FoilPolicy:
                 text = f"at least {least:.10g}" if least is not None else f"at most {most:.10g}"
             else:
                 text = f"{least:.10g} to {most:.10g}"
-            wanted.append((here[0].phrase, f"{text} {here[0].unit}".rstrip(), here[0].name))
-        return wanted
+            ranges.append((here[0].phrase, f"{text} {here[0].unit}".rstrip(), here[0].name))
+        return ranges
 
 
 def _of(limit: Limit, number: str) -> str:

@@ -152,19 +152,19 @@ class Features:
         return changed.astype(np.float32)
 
 
-def read_features(free: Any, known: Sequence[Feature], names: Sequence[str]) -> tuple[Feature, ...]:
+def read_features(free: Any, named: Sequence[Feature], names: Sequence[str]) -> tuple[Feature, ...]:
     """Return features that are given by name, by their number in the observation, or as they are.
 
-    `known` are those that have a name, and `names` the default names of the numbers of the observation.
+    `named` are those that have a name, and `names` the default names of the numbers of the observation.
     """
     if isinstance(free, str | Feature) or not isinstance(free, Sequence):
         raise InvalidInput.expected("free=[...], a list of features", brief(free))
-    by_name = {name: Feature(name, i) for i, name in enumerate(names)} | {feature.name: feature for feature in known}
-    found = []
+    by_name = {name: Feature(name, i) for i, name in enumerate(names)} | {feature.name: feature for feature in named}
+    features = []
     for each in free:
         if isinstance(each, str):
             if each not in by_name:
-                choices = ", ".join([feature.name for feature in known] or [*names[:8], *["..."] * (len(names) > 8)])
+                choices = ", ".join([feature.name for feature in named] or [*names[:8], *["..."] * (len(names) > 8)])
                 expected = f"a feature among {choices}, or pf.Feature(name, number, low, high)"
                 raise InvalidInput.expected(expected, did_you_mean(each, list(by_name)))
             each = by_name[each]
@@ -172,9 +172,9 @@ def read_features(free: Any, known: Sequence[Feature], names: Sequence[str]) -> 
             number = as_whole(each, f"a feature by name, by a number from 0 to {len(names) - 1}, or a pf.Feature")
             if not 0 <= number < len(names):
                 raise InvalidInput.expected(f"a feature by a number from 0 to {len(names) - 1}", number)
-            each = next((f for f in known if f.at == {number: 1.0}), Feature(names[number], number))
-        found.append(each)
-    return tuple(found)
+            each = next((f for f in named if f.at == {number: 1.0}), Feature(names[number], number))
+        features.append(each)
+    return tuple(features)
 
 
 @dataclass(frozen=True, eq=False)

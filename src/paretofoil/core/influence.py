@@ -132,8 +132,8 @@ class Influence(Document):
         if self.inert:
             return "inert"
         others = [share for share in self.shares if share.action != self.chosen]
-        known = self.nearest is not None or any(share.sampled or share.lower > 0 for share in others)
-        return "decides" if known else "open"
+        is_decided = self.nearest is not None or any(share.sampled or share.lower > 0 for share in others)
+        return "decides" if is_decided else "open"
 
     @property
     def undecided(self) -> float:

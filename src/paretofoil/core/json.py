@@ -80,9 +80,9 @@ class Document:
         if not isinstance(values, Mapping) or schema not in (cls.SCHEMA, *cls.EARLIER):
             raise InvalidInput.expected(f"{schema_name(cls.SCHEMA)} of schema {cls.SCHEMA}", brief(schema))
         values = values if schema == cls.SCHEMA else cls.upgrade(values)
-        known = {name: values[name] for name in stored_fields(cls) if name in values}
-        inner = {name: kind for name, kind in cls._inner().items() if isinstance(known.get(name), list)}
-        return known | {name: [kind.current(value) for value in known[name]] for name, kind in inner.items()}
+        stored = {name: values[name] for name in stored_fields(cls) if name in values}
+        inner = {name: kind for name, kind in cls._inner().items() if isinstance(stored.get(name), list)}
+        return stored | {name: [kind.current(value) for value in stored[name]] for name, kind in inner.items()}
 
     @classmethod
     def upgrade(cls, values: Mapping[str, Any]) -> Mapping[str, Any]:
@@ -208,13 +208,18 @@ def _check_leaves(value: Any, what: str, path: str) -> None:
     elif isinstance(value, list | tuple):
         for i, item in enumerate(value):
             _check_leaves(item, what, f"{path}[{i}]")
-    elif isinstance(value, str) and (len(value) > MAX_TEXT or _UNPRINTABLE.search(value)):
+    elif isinstance(value, str) and not is_line(value):
         expected = f"a line of at most {MAX_TEXT:,} printable characters at {path} of {what}"
         raise InvalidInput.expected(expected, brief(value))
     elif isinstance(value, int) and abs(value) > MAX_INTEGER:
         raise InvalidInput.expected(f"a number of at most {MAX_INTEGER:,} at {path} of {what}", brief(value))
     elif isinstance(value, float) and not abs(value) <= MAX_NUMBER:
         raise InvalidInput.expected(f"a number of at most {MAX_NUMBER:g} at {path} of {what}", brief(value))
+
+
+def is_line(text: str) -> bool:
+    """Return whether a text is one line of printable characters, within the limit of length."""
+    return len(text) <= MAX_TEXT and not _UNPRINTABLE.search(text)
 
 
 def _read_array(kind: Any, value: Any) -> np.ndarray:

@@ -163,16 +163,16 @@ def _describe(entry: Any, annotation: Any) -> OptionInfo:
 def suggest_arguments(function: Callable[P, R]) -> Callable[P, R]:
     """Make a function refuse an unknown argument by an error that suggests the nearest known argument or option."""
     names = [name for name in signature(function).parameters if name != "self"]
-    known = {name: name for name in names}
+    suggestions = {name: name for name in names}
     if "options" in names:
-        known = {info.name: f"options=Options({info.name}=...)" for info in describe_options()} | known
+        suggestions = {info.name: f"options=Options({info.name}=...)" for info in describe_options()} | suggestions
 
     @wraps(function)
     def checked(*args: P.args, **kwargs: P.kwargs) -> R:
         for name in kwargs:
             if name not in names:
-                nearest = known.get(name)
-                got = did_you_mean(name, known) if nearest is None else f"{name!r} (did you mean {nearest}?)"
+                nearest = suggestions.get(name)
+                got = did_you_mean(name, suggestions) if nearest is None else f"{name!r} (did you mean {nearest}?)"
                 raise InvalidInput.expected(f"an argument among {', '.join(names)}", got)
         return function(*args, **kwargs)
 

@@ -112,18 +112,19 @@ def query(policy: Policy, states: np.ndarray, commands: np.ndarray) -> np.ndarra
         states: (N, state size).
         commands: (N, d).
     """
-    copies = (
-        np.array(states),
-        np.array(commands),
-    )  # some policies write to their inputs, and torch warns of read-only ones
+    return as_scores(call_policy(policy.log_probs, states, commands), commands)
+
+
+def call_policy(function: Callable[..., Any], states: np.ndarray, commands: np.ndarray) -> Any:
+    """Return the output of a policy's function, called with copies: some policies write to their inputs."""
+    copies = np.array(states), np.array(commands)
     try:
-        output = policy.log_probs(*copies)
+        return function(*copies)
     except InvalidInput:
         raise
     except (IndexError, TypeError, ValueError) as error:  # what NumPy raises for shapes and types that do not fit
         what = f"a policy that accepts states of shape {copies[0].shape} and commands of shape {copies[1].shape}"
         raise InvalidInput.expected(what, f"{type(error).__name__}: {brief_words(error)}") from error
-    return as_scores(output, commands)
 
 
 def greedy_actions(scores: np.ndarray, valid: np.ndarray) -> np.ndarray:

@@ -380,18 +380,18 @@ class Program:
 
         Rows are (..., N, n); with `several` functions of each point (..., N or 1, K, n).
         """
-        found = dict(rows)
+        derivatives = dict(rows)
         for k, node in reversed(list(enumerate(self.nodes, start=1))):
-            if k not in found:
+            if k not in derivatives:
                 continue
             inside, result = given[k - 1], values[k]
             if several:
                 inside, result = [x[..., None, :] for x in inside], result[..., None, :]
-            for operand, pulled in zip(node.operands, node.kind.pull(found.pop(k), inside, result), strict=True):
+            for operand, pulled in zip(node.operands, node.kind.pull(derivatives.pop(k), inside, result), strict=True):
                 for source, weight in operand.weights.items():
                     part = pulled @ (weight[..., None, :, :] if several else weight)
-                    found[source] = found[source] + part if source in found else part
-        return found.get(0, np.zeros(1))
+                    derivatives[source] = derivatives[source] + part if source in derivatives else part
+        return derivatives.get(0, np.zeros(1))
 
     def inputs(self, commands: np.ndarray) -> np.ndarray:
         """Return the inputs of all functions of single numbers: (N, d) -> (N, units)."""

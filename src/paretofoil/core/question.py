@@ -187,9 +187,9 @@ class QuestionBatch:
         self.commands = np.stack([q.command for q in questions])  # (Q, d)
         self.scale = np.stack([q.space.scale for q in questions])  # (Q, d)
         self.low, self.high = (np.stack(ends) for ends in zip(*(q.room for q in questions), strict=True))  # (Q, d)
-        self._plane: _Plane | _Parts | None = None
+        self._plane: _Plane | _RestrictedRegion | None = None
         if not first.space.is_box:
-            self._plane = (_Plane if first.space.simplex else _Parts)(questions)
+            self._plane = (_Plane if first.space.simplex else _RestrictedRegion)(questions)
         self.kappa = np.array([q.kappa for q in questions])  # (Q,): the margins that searches must reach
         self.clearance = 0.0
         self.foils = np.array([q.foil for q in questions])  # (Q,)
@@ -320,7 +320,7 @@ class _Plane:
         return np.where(np.abs(turned) > NOISE, turned, 0.0)
 
 
-class _Parts:
+class _RestrictedRegion:
     """Conversion between scaled changes z and commands, where constraints or whole numbers exclude some commands."""
 
     def __init__(self, questions: Sequence[Question]) -> None:

@@ -26,7 +26,7 @@ _CORNERS = 6
 
 
 @dataclass(frozen=True, eq=False)
-class _Extreme:
+class _AmountExtreme:
     """The largest margin that was found, and an upper bound of all of them."""
 
     margin: float
@@ -79,7 +79,7 @@ def influence_on_amounts(
     )
 
 
-def _extreme(question: Question, samples: int, seconds: float, seed: int) -> _Extreme:
+def _extreme(question: Question, samples: int, seconds: float, seed: int) -> _AmountExtreme:
     """Return the largest margin of a foil with one limit, by samples and by branch and bound."""
     batch = QuestionBatch([question])
     noise = clearance(batch)
@@ -99,13 +99,13 @@ def _extreme(question: Question, samples: int, seconds: float, seed: int) -> _Ex
 
     margins = try_changes(z)
     if not is_white_box(question.policy):
-        return _Extreme(best[0], best[1], inf, 0.0, 0)
+        return _AmountExtreme(best[0], best[1], inf, 0.0, 0)
     network = question_network(question, " for a proof")
     inside = batch.project(np.zeros(len(z), dtype=np.int64), z)
     measured = float(np.abs(margins - network.margins(inside).min(axis=1))[:PROBES].max())
     allowed = allowances(question, network, slack_for(measured, noise), noise)[0]
     if allowed.contradicted_by(inside, margins):
-        return _Extreme(best[0], best[1], inf, 0.0, 0)
+        return _AmountExtreme(best[0], best[1], inf, 0.0, 0)
     whole = allowed.claim(question, 0.0)
     low, high = whole.low[None], whole.high[None]
     bound = float(whole.upper_bounds(low, high).highest(low, high)[0, 0]) + allowed.slack
@@ -123,4 +123,4 @@ def _extreme(question: Question, samples: int, seconds: float, seed: int) -> _Ex
             if not proof.closed:
                 break
             bound = level
-    return _Extreme(best[0], best[1], max(bound, best[0]), allowed.assumed, boxes)
+    return _AmountExtreme(best[0], best[1], max(bound, best[0]), allowed.assumed, boxes)

@@ -45,7 +45,7 @@ SAMPLES, MAX_SAMPLES = 10_000, 1_000_000
 
 
 @dataclass(frozen=True, eq=False)
-class Outcome:
+class AtlasOutcome:
     """How the episodes of some commands end."""
 
     achieved: np.ndarray  # (d,): the return of the episode
@@ -65,7 +65,7 @@ class Atlas:
     objectives: tuple[Objective, ...]
     low: np.ndarray  # (d,)
     high: np.ndarray  # (d,): the region of commands
-    outcomes: tuple[Outcome, ...]
+    outcomes: tuple[AtlasOutcome, ...]
     """The largest share first."""
     undecided: float
     """Share of the commands whose outcome is not proven; the true share of an outcome is larger by this at most."""
@@ -111,7 +111,7 @@ class Atlas:
         """Share of the commands whose episode is ended by the step limit."""
         return sum(outcome.share for outcome in self.outcomes if not outcome.finished)
 
-    def outcome_at(self, command: Sequence[float] | np.ndarray) -> Outcome | None:
+    def outcome_at(self, command: Sequence[float] | np.ndarray) -> AtlasOutcome | None:
         """Return the proven outcome of a command; None where it is undecided or was not examined."""
         point = np.asarray(command, dtype=np.float64)
         if self.samples:
@@ -182,7 +182,7 @@ def atlas(
     if vary is not None or command is not None:
         low, high = _slice(agent, vary, command)
     if has_proven_atlas(agent) or (vary is not None and is_provable(agent)):
-        result = _Partition(agent, deadline, low, high).run(undecided, progress)
+        result = _CellPartition(agent, deadline, low, high).run(undecided, progress)
     elif vary is None and is_provable(agent) and agent.space.dim <= _OBJECTIVES:
         partition = BoxPartition(agent, deadline)
         cells, stop = partition.run(undecided, progress)
@@ -226,7 +226,7 @@ def _cells(progress: Progress, corners: np.ndarray) -> _Cells:
     return _Cells.of(progress, corners=corners, area=_areas(corners))
 
 
-class _Partition:
+class _CellPartition:
     """Cuts the command space into cells until the outcome of most commands is proven."""
 
     def __init__(self, agent: Agent, deadline: float, low: np.ndarray, high: np.ndarray) -> None:
@@ -410,10 +410,10 @@ def _atlas(
     )
 
 
-def _outcome(agent: Agent, achieved: np.ndarray, finished: bool, share: float) -> Outcome:
+def _outcome(agent: Agent, achieved: np.ndarray, finished: bool, share: float) -> AtlasOutcome:
     front = agent.front[:, : len(achieved)]
     on_front = bool((np.abs(front - achieved) <= EXACT).all(axis=1).any())
-    return Outcome(achieved, finished, on_front, share)
+    return AtlasOutcome(achieved, finished, on_front, share)
 
 
 def sampled_atlas(

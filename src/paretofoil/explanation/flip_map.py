@@ -48,8 +48,8 @@ class FlipMap(EpisodeReport):
     def easiest(self, count: int = 3) -> list[tuple[int, Answer]]:
         """Return the steps and answers with the smallest changes, the smallest first."""
         pairs = zip(self.steps, self.answers, strict=True)
-        found = [(a.quoted.distance, step, a) for step, a in pairs if a.quoted is not None]
-        return [(step, a) for _, step, a in sorted(found, key=lambda item: item[:2])[:count]]
+        changes = [(a.quoted.distance, step, a) for step, a in pairs if a.quoted is not None]
+        return [(step, a) for _, step, a in sorted(changes, key=lambda item: item[:2])[:count]]
 
     def unsteerable(self) -> list[int]:
         """Return the steps with foils but without any counterfactual."""

@@ -31,7 +31,7 @@ NonNegative = Annotated[float, msgspec.Meta(ge=0.0)]
 
 
 @dataclass(frozen=True)
-class Progress:
+class TrainProgress:
     """One entry of the training log."""
 
     phase: str  # "explore" or "polish"
@@ -50,7 +50,7 @@ class Progress:
 
 @dataclass(frozen=True)
 class Counters:
-    """Progress of a training."""
+    """TrainProgress of a training."""
 
     steps: Count
     iteration: Count
@@ -71,7 +71,7 @@ class Header:
     """Plans whose mean return was estimated."""
     boosts: list[tuple[list[float], NonNegative]]
     best_fidelity: Fraction | None
-    log: list[Progress]
+    log: list[TrainProgress]
     environment: str = ""
     """Missing in old files."""
 

@@ -26,7 +26,7 @@ from paretofoil.pcn.archive import Estimator, keep_realised
 from paretofoil.pcn.checkpoint import (
     Counters,
     Header,
-    Progress,
+    TrainProgress,
     check_learner,
     pack,
     read_checkpoint,
@@ -58,7 +58,6 @@ class TrainResult:
 
     policy: PCN
     front: np.ndarray  # (F, c) the commands of the front; the last column is the horizon, if there is one
-    front_error: np.ndarray  # (F, d) the standard errors of the front's returns
     achieved: np.ndarray  # (F, d) the mean returns of greedy rollouts
     achieved_error: np.ndarray  # (F, d) standard errors
     truncated: np.ndarray  # (F,) the share of rollouts that the step limit ended
@@ -70,7 +69,7 @@ class TrainResult:
     seconds: float
     finished: bool  # False if the training was interrupted
     config: TrainConfig
-    log: tuple[Progress, ...]
+    log: tuple[TrainProgress, ...]
 
 
 class Trainer:
@@ -102,14 +101,14 @@ class Trainer:
         self.explored, self.seconds = False, 0.0
         self.boosts: dict[tuple[float, ...], float] = {}  # by label: larger for front points that are not reached
         self.best: tuple[float, PCN] | None = None
-        self.log: list[Progress] = []
+        self.log: list[TrainProgress] = []
         self.stopped_by: int | None = None  # the signal that ended `run`
         # the last front and its hypervolume, which is slow to compute
         self._measured: tuple[np.ndarray, float] | None = None
 
     def run(
         self,
-        progress: Callable[[Progress], None] | None = None,
+        progress: Callable[[TrainProgress], None] | None = None,
         checkpoint: Path | None = None,
         checkpoint_every: float = 60.0,
     ) -> TrainResult:
@@ -136,7 +135,7 @@ class Trainer:
             self.stopped_by = received[0] if received else None
             return self.result()
 
-    def _iterate(self, progress: Callable[[Progress], None] | None) -> None:
+    def _iterate(self, progress: Callable[[TrainProgress], None] | None) -> None:
         """Make one iteration of the exploration, or one round of the polish."""
         start = time.monotonic()
         line = self.explore() if not self.explored else self.polish()
@@ -179,7 +178,7 @@ class Trainer:
     def _out_of_time(self, share: float) -> bool:
         return self.config.minutes is not None and self.seconds >= 60 * self.config.minutes * share
 
-    def explore(self) -> Progress | None:
+    def explore(self) -> TrainProgress | None:
         """Make one iteration: run episodes, keep the best, learn from the replay."""
         config = self.config
         self._keep(self._plans())
@@ -214,7 +213,7 @@ class Trainer:
         factor = self.config.cooling + (1.0 - self.config.cooling) * (1.0 + np.cos(np.pi * progress)) / 2.0
         return float(self.config.learning_rate * factor)
 
-    def polish(self) -> Progress:
+    def polish(self) -> TrainProgress:
         """Make one round: learn from the final replay with a decreasing learning rate, then measure the front."""
         config = self.config
         rates = config.learning_rate * np.linspace(1.0, 0.0, config.polish_updates, endpoint=False)
@@ -271,7 +270,7 @@ class Trainer:
             scale = 1.0 / np.where(deviation > 1e-6, deviation, 1.0)
             self.learner.network.rescale("state", states.mean(axis=0, dtype=np.float64), scale)
 
-    def _report(self, phase: str, number: int, loss: float) -> Progress:
+    def _report(self, phase: str, number: int, loss: float) -> TrainProgress:
         policy = self.learner.network.export()
         fidelity, volume, size = 0.0, 0.0, 0
         if len(self.replay):
@@ -286,7 +285,7 @@ class Trainer:
                     self.boosts[tuple(command)] = max(1.0, boost / 1.5) if good else boost * 2.0
         if phase == "polish" and (self.best is None or fidelity >= self.best[0]):
             self.best = (fidelity, policy)
-        return Progress(phase, number, self.steps, self.seconds, size, volume, fidelity, loss)
+        return TrainProgress(phase, number, self.steps, self.seconds, size, volume, fidelity, loss)
 
     def _evaluate(self, env: BatchEnv, policy: PCN, rollouts: int) -> tuple[Evaluation, np.ndarray]:
         errors = np.array([self.replay.demonstrations[i].error for i in self.replay.front])
@@ -309,7 +308,6 @@ class Trainer:
         return TrainResult(
             policy=policy,
             front=evaluation.commands,
-            front_error=errors,
             achieved=evaluation.achieved,
             achieved_error=evaluation.error,
             truncated=evaluation.truncated,

@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
-from paretofoil.explanation.atlas import Atlas, Outcome
+from paretofoil.explanation.atlas import Atlas, AtlasOutcome
 from paretofoil.show.influence import tenths
 from paretofoil.show.landscape import as_shown, axis_label
 from paretofoil.show.numbers import number_of, proven, quantities
@@ -21,7 +21,7 @@ COLOURS = (BLUE, ORANGE, GREEN, RED, "#cc79a7", SKY, "#f0e442", "#7b5ea7", "#a67
 OTHER = "#d5d8dc"
 """The colour of all other outcomes."""
 LISTED = 12
-"""Outcomes in the legend."""
+"""Outcomes in a legend, and rows of a table of outcomes."""
 
 
 def atlas_sentence(atlas: Atlas) -> str:
@@ -56,7 +56,7 @@ def _shares(atlas: Atlas, which: str = "") -> list[str]:
     return parts
 
 
-def outcome_text(atlas: Atlas, outcome: Outcome) -> str:
+def outcome_text(atlas: Atlas, outcome: AtlasOutcome) -> str:
     """ "50 treasure in 14 steps", "2 A and 1 B (step limit)"."""
     objectives = atlas.objectives[: len(outcome.achieved)]
     limit = "" if outcome.finished or all_unfinished(atlas) else " (step limit)"
@@ -188,7 +188,7 @@ def _with_errors(atlas: Atlas, shares: list[float]) -> tuple[np.ndarray, np.ndar
     return 100 * np.array(shares), 100 * np.abs(bounds.T - shares)
 
 
-def _label(atlas: Atlas, outcome: Outcome) -> str:
+def _label(atlas: Atlas, outcome: AtlasOutcome) -> str:
     return f"{outcome_text(atlas, outcome)} ({100 * outcome.share:.1f} %)"
 
 

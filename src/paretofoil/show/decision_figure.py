@@ -104,7 +104,7 @@ def _draw_commands(
         foil = action_name(first.question.foil_name)
         draw_margin_line(panel, margin_line(question, pair[0], shown), shown, foil)
         return None
-    land = landscape(question, *pair, shown=shown, through=_through(shown))
+    land = landscape(question, pair, shown=shown, through=_through(shown))
     return draw_landscape(panel, land, shown, proven_range=first.proven_range)
 
 
@@ -120,7 +120,7 @@ def _draw_outcome(panel: "Axes", live: Live, shown: Sequence[Answer], axes: tupl
     rollouts = shown[0].rollouts
     is_random = rollouts is not None and rollouts.original is not None and rollouts.original.repeats > 1
     resolution = OUTCOMES // 3 if is_random else OUTCOMES  # several rollouts of each command
-    land = landscape(question, *pair, shown=shown, through=_through(shown), resolution=resolution, heights=live.met)
+    land = landscape(question, pair, shown=shown, through=_through(shown), resolution=resolution, heights=live.met)
     colours = land.margins / 2 - 0.25  # shares below a half are negative; pale, since there is no scale of colours
     draw_landscape(panel, replace(land, margins=colours), shown, wins="the outcome is met")
 

@@ -96,15 +96,17 @@ class Landscape(Document):
 
 def landscape(
     question: Question,
-    p: int | None = None,
-    q: int | None = None,
+    axes: Sequence[int] | None = None,
     *,
     shown: Sequence[Answer] = (),
     through: np.ndarray | None = None,
     resolution: int = RESOLUTION,
     heights: Callable[[np.ndarray], np.ndarray] | None = None,
 ) -> Landscape:
-    """Query the margin on a grid over objectives p and q, in the slice through a command (by default the original).
+    """Query the margin on a grid over two objectives, in the slice through a command.
+
+    The axes are the objectives by number, by default those that the `shown` answers change most. The command is the
+    original one by default.
 
     The grid covers the search region, or only the part around the `shown` answers if they are so close to the original
     command that they would be indistinguishable from it. `heights` is another function of commands (N, d), instead of
@@ -112,9 +114,7 @@ def landscape(
     """
     if question.space.simplex:
         raise InvalidInput.expected("a command space that is a box, for a landscape", "preferences, which sum to 1")
-    first, second = two_objectives(question, shown)
-    p = first if p is None else p
-    q = (second if second != p else first) if q is None else q
+    p, q = two_objectives(question, shown) if axes is None else axes
     if p == q:
         raise InvalidInput.expected("two different objectives for the axes", f"{question.space.names[p]!r} for both")
     through = question.command if through is None else through

@@ -1,7 +1,5 @@
 """HTML for notebooks: it loads nothing from elsewhere, and suits light and dark pages."""
 
-import base64
-import io
 from collections.abc import Callable
 from html import escape
 from typing import TYPE_CHECKING, Any
@@ -14,7 +12,7 @@ from paretofoil.core.command import Objective, command_objectives
 from paretofoil.explanation.flip_map import FlipMap
 from paretofoil.show.flip_map import figure_flip_map, summary
 from paretofoil.show.numbers import amount, beside, clean, grouped, number_of, short, tidy, with_unit
-from paretofoil.show.palette import BLUE, GREEN, GREY, ORANGE, RED, can_draw
+from paretofoil.show.palette import BLUE, GREEN, GREY, ORANGE, RED, can_draw, png_address
 from paretofoil.show.sentences import advice, question_title
 
 if TYPE_CHECKING:
@@ -68,12 +66,9 @@ def embedded(draw: Callable[[Any], "Figure"], value: object) -> str:
     """Return the figure of a value as HTML, with a description for blind readers; nothing if matplotlib is missing."""
     if not can_draw():
         return ""
-    picture = io.BytesIO()
-    draw(value).savefig(picture, format="png")
-    source = f"data:image/png;base64,{base64.b64encode(picture.getvalue()).decode('ascii')}"
     # Its ink is dark, so that it needs a white background on a dark page.
     style = "max-width:100%;background:#fff;border-radius:6px;margin:.4em 0"
-    return f'<img alt="{escape(repr(value))}" src="{source}" style="{style}">'
+    return f'<img alt="{escape(repr(value))}" src="{png_address(draw(value))}" style="{style}">'
 
 
 def card(inside: str, rim: str) -> str:

@@ -3,6 +3,7 @@
 The colours are Okabe and Ito's, which colour-blind readers can distinguish; each also has its own marker.
 """
 
+import base64
 import io
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
@@ -118,6 +119,13 @@ def _legend_columns(labels: Sequence[str], width: float, most: int) -> int:
         if letters <= LEGEND_LETTERS * width:
             return columns
     return 1
+
+
+def png_address(figure: "Figure") -> str:
+    """Return a figure as the address of a picture in an HTML page that loads nothing."""
+    picture = io.BytesIO()
+    figure.savefig(picture, format="png")
+    return f"data:image/png;base64,{base64.b64encode(picture.getvalue()).decode('ascii')}"
 
 
 def save_figure(figure: "Figure", path: str | Path | None) -> "Figure":

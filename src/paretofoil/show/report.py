@@ -1,7 +1,5 @@
 """Report cards as text and as one HTML page, which needs no script and loads nothing."""
 
-import base64
-import io
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, replace
 from html import escape
@@ -14,20 +12,18 @@ from paretofoil.agents.agent import Agent
 from paretofoil.core import __version__
 from paretofoil.explanation.atlas import Atlas
 from paretofoil.explanation.report import STEP, Report
-from paretofoil.show.atlas import all_unfinished, draw_frequent, draw_map, outcome_text, share_span, span_text
+from paretofoil.show.atlas import LISTED, all_unfinished, draw_frequent, draw_map, outcome_text, share_span, span_text
 from paretofoil.show.compare import comparison_sentence, draw_difference, draw_shares, share_rows
 from paretofoil.show.flip_map import figure_flip_map, summary
 from paretofoil.show.front_figure import figure_front
 from paretofoil.show.influence import figure_influence
 from paretofoil.show.landscape import as_shown, axis_label
 from paretofoil.show.numbers import join, number_of, proven, quantities, region, short
-from paretofoil.show.palette import GREEN, RED, can_draw
+from paretofoil.show.palette import GREEN, RED, can_draw, png_address
 
 if TYPE_CHECKING:
     from matplotlib.figure import Figure
 
-LISTED = 12
-"""Rows of a table of outcomes."""
 SMALL = 6.0
 """A figure of less than this many inches can be read on a phone; others scroll there."""
 BESIDE = 7.0
@@ -174,29 +170,29 @@ _MISSING = {
 
 def measures(report: Report) -> list[Measure]:
     """Return the key numbers."""
-    found, front, atlas = [], report.front, _estimates(report)
+    shares, front, atlas = [], report.front, _estimates(report)
     if front is not None:
         share, text = float(front.reached.mean()), f"{int(front.reached.sum())} of {len(front.points)}"
         name = "best returns that it brings when asked" if front.best else "learned returns that it brings when asked"
-        found.append(Measure(name, share, share, "rolled out", text))
+        shares.append(Measure(name, share, share, "rolled out", text))
     if atlas is not None:
         how = "sampled" if atlas.samples else "proven"
         fulfilled = _fulfilled(report)
         if fulfilled is not None:
-            found.append(Measure("commands within the front that get at least what they ask for", *fulfilled, how))
-        found.append(Measure("commands that end on the front", *atlas.interval(atlas.on_front), how))
+            shares.append(Measure("commands within the front that get at least what they ask for", *fulfilled, how))
+        shares.append(Measure("commands that end on the front", *atlas.interval(atlas.on_front), how))
         if not all_unfinished(atlas):
             bounds = atlas.interval(atlas.unfinished)
-            found.append(Measure("commands that run into the step limit", *bounds, how))
+            shares.append(Measure("commands that run into the step limit", *bounds, how))
     if report.neighbours is not None:
-        found.append(Measure("neighbouring commands that end alike", *report.agreement, "sampled"))
-    return found
+        shares.append(Measure("neighbouring commands that end alike", *report.agreement, "sampled"))
+    return shares
 
 
 def parts(report: Report) -> list[Part]:
     """Return the findings in their order on the page."""
-    made = (_front_part, _atlas_part, _neighbour_part, _influence_part, _flip_part, _never_part, _comparison_part)
-    return [part for part in (make(report) for make in made) if part is not None]
+    makers = (_front_part, _atlas_part, _neighbour_part, _influence_part, _flip_part, _never_part, _comparison_part)
+    return [part for part in (make(report) for make in makers) if part is not None]
 
 
 def _front_part(report: Report) -> Part | None:
@@ -299,15 +295,12 @@ def _never_part(report: Report) -> Part | None:
     else:
         text = f"In {where}, some command makes it choose each valid action."
     rows = [
-        (claim.action, f"{len(claim.states):,}", *(f"{int(flags.sum()):,}" for flags in _verdicts(claim)))
+        (claim.action, *(f"{count:,}" for count in (len(claim.states), *map(np.sum, verdicts))))
         for claim in report.nevers
+        for verdicts in [(claim.proven, claim.refuted, claim.open)]
     ]
     columns = ("action", "states", "never (proven)", "under some command", "undecided")
     return Part(title, [text], columns, rows)
-
-
-def _verdicts(claim: Any) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
-    return claim.proven, claim.refuted, claim.open
 
 
 def _comparison_part(report: Report) -> Part | None:
@@ -432,13 +425,10 @@ def _cell(text: str) -> str:
 
 
 def _picture(figure: "Figure", part: Part) -> str:
-    file = io.BytesIO()
-    figure.savefig(file, format="png")
-    source = base64.b64encode(file.getvalue()).decode("ascii")
     width = round(figure.get_figwidth() * 96)
     alt = escape(f"{part.title}. {' '.join(part.sentences)}")
     kind = "small" if figure.get_figwidth() < SMALL else "large"
-    image = f'<img class="{kind}" alt="{alt}" src="data:image/png;base64,{source}" width="{width}">'
+    image = f'<img class="{kind}" alt="{alt}" src="{png_address(figure)}" width="{width}">'
     return f'<div class="scroll">{image}</div>'
 
 

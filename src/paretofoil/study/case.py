@@ -63,18 +63,11 @@ class CaseRule:
                 raise InvalidInput.expected(f"{name} of at least 1, or None for all", value)
         Options(box=self.box)  # checks it
 
-    def pick_commands(self, count: int) -> list[int]:
-        """Return the indices of the chosen commands of a front with `count` commands."""
-        return evenly(count, count if self.commands is None else self.commands)
-
-    def pick_foils(
-        self, policy: Policy | Actor, decision: Decision, foils: Sequence[int] | None = None
-    ) -> Sequence[int]:
+    def pick_foils(self, policy: Policy | Actor, decision: Decision, foils: Sequence[int]) -> Sequence[int]:
         """Return the chosen foils in the order of the actions. Of equally probable foils, the first are chosen.
 
         The policy is queried for each decision separately: rounding in a batch could change the order.
         """
-        foils = decision.others if foils is None else foils
         if self.foils is None or len(foils) <= self.foils:
             return foils
         if isinstance(policy, Actor):
@@ -96,7 +89,7 @@ COMPARISON = CaseRule(commands=12, steps=10, foils=2)
 
 def enumerate_cases(agent: Agent, rule: CaseRule = STRESS, seed: int = 0) -> Iterator[tuple[Case, Decision]]:
     """Yield every case of an agent with its decision, in a fixed order."""
-    indices = rule.pick_commands(len(agent.front))
+    indices = evenly(len(agent.front), len(agent.front) if rule.commands is None else rule.commands)
     for first in range(0, len(indices), COMMANDS_AT_ONCE):
         part = indices[first : first + COMMANDS_AT_ONCE]
         for index, episode in zip(part, rollouts(agent, agent.front[part], seed=seed), strict=True):

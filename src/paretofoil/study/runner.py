@@ -149,8 +149,8 @@ def _open_chunks(study: Study, hashes: Mapping[str, str], store: Store, chunk: i
                 default = 1 if study.rule.outcomes else search.questions_at_once
                 size = default if chunk is None else chunk
                 for start in range(0, len(left), size):
-                    numbered, asked = zip(*left[start : start + size], strict=True)
-                    yield Chunk(label, search, numbered, asked, agent.actions, hashes[agent.name])
+                    numbered, some = zip(*left[start : start + size], strict=True)
+                    yield Chunk(label, search, numbered, some, agent.actions, hashes[agent.name])
 
 
 def answer_chunk(chunk: Chunk) -> list[Row]:

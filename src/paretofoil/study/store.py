@@ -74,8 +74,8 @@ class Row:
     def cells(self) -> tuple[Any, ...]:
         """Return the values of `COLUMNS`."""
         case, distance = self.case, None if self.closest_distance is None else float(self.closest_distance)
-        asked = (case.agent, self.search, case.front, case.step, case.foil, self.agent_hash)
-        return (*asked, self.status.value, distance, self.queries, self.answer, float(self.seconds))
+        key = (case.agent, self.search, case.front, case.step, case.foil, self.agent_hash)
+        return (*key, self.status.value, distance, self.queries, self.answer, float(self.seconds))
 
     def full_answer(self) -> Answer:
         return Answer.from_json(self.answer)

@@ -22,7 +22,7 @@ LEVEL = 0.95
 
 
 @dataclass(frozen=True)
-class Scores:
+class ParticipantScores:
     """What one participant did."""
 
     participant: Participant
@@ -50,7 +50,7 @@ class Estimate:
 
 
 @dataclass(frozen=True)
-class Comparison:
+class ConditionComparison:
     """A condition minus the baseline, in one measure."""
 
     measure: str
@@ -63,16 +63,16 @@ class Comparison:
 
 
 @dataclass(frozen=True)
-class Evaluation:
+class UserStudyEvaluation:
     """All results of a user study."""
 
     study: UserStudy
-    included: Sequence[Scores]
-    excluded: Sequence[tuple[Scores, str]]
+    included: Sequence[ParticipantScores]
+    excluded: Sequence[tuple[ParticipantScores, str]]
     """Each with the reason."""
     estimates: Mapping[tuple[str, str], Estimate]
     """By measure and condition."""
-    comparisons: Sequence[Comparison]
+    comparisons: Sequence[ConditionComparison]
     by_task: Mapping[tuple[str, str], tuple[int, int]]
     """Correct replies and all replies of the included participants, by task and condition."""
 
@@ -88,7 +88,7 @@ def evaluate(
     *,
     seed: int = 0,
     resamples: int = RESAMPLES,
-) -> Evaluation:
+) -> UserStudyEvaluation:
     """Return the exclusions, the means by condition, and the comparisons with the baseline."""
     by_person: dict[int, list[Reply]] = {}
     for reply in replies:
@@ -97,7 +97,7 @@ def evaluate(
     reasons = [_reason(study, score) for score in scores]
     included = [score for score, reason in zip(scores, reasons, strict=True) if reason is None]
     estimates: dict[tuple[str, str], Estimate] = {}
-    comparisons: list[Comparison] = []
+    comparisons: list[ConditionComparison] = []
     rng = np.random.default_rng(seed)
     for measure in measures(study):
         groups = {c.name: _values(included, measure, c.name) for c in study.conditions}
@@ -114,7 +114,7 @@ def evaluate(
             correct, total = by_task.get((reply.step, kept[reply.number]), (0, 0))
             by_task[reply.step, kept[reply.number]] = (correct + reply.correct, total + 1)
     excluded = [(score, reason) for score, reason in zip(scores, reasons, strict=True) if reason is not None]
-    return Evaluation(study, included, excluded, estimates, comparisons, by_task)
+    return UserStudyEvaluation(study, included, excluded, estimates, comparisons, by_task)
 
 
 def measures(study: UserStudy) -> list[str]:
@@ -122,21 +122,21 @@ def measures(study: UserStudy) -> list[str]:
     return ["accuracy", "seconds", *(rating.name for rating in study.ratings)]
 
 
-def _values(scores: Sequence[Scores], measure: str, condition: str) -> np.ndarray:
+def _values(scores: Sequence[ParticipantScores], measure: str, condition: str) -> np.ndarray:
     rows = [score for score in scores if score.participant.condition == condition]
     if measure in ("accuracy", "seconds"):
         return np.array([getattr(score, measure) for score in rows], dtype=float)
     return np.array([score.ratings[measure] for score in rows if measure in score.ratings], dtype=float)
 
 
-def _scores(study: UserStudy, person: Participant, replies: Sequence[Reply]) -> Scores:
+def _scores(study: UserStudy, person: Participant, replies: Sequence[Reply]) -> ParticipantScores:
     tasks = [reply for reply in replies if reply.correct is not None and reply.kind != "check"]
     ratings: dict[str, list[int]] = {}
     for reply in replies:
         for name, points in reply.ratings.items():
             ratings.setdefault(name, []).append(points)
     has_end = any(rating.asked == "end" for rating in study.ratings)
-    return Scores(
+    return ParticipantScores(
         person,
         accuracy=float(np.mean([bool(reply.correct) for reply in tasks])) if tasks else 0.0,
         seconds=float(np.median([reply.seconds - reply.away for reply in tasks])) if tasks else 0.0,
@@ -146,7 +146,7 @@ def _scores(study: UserStudy, person: Participant, replies: Sequence[Reply]) -> 
     )
 
 
-def _reason(study: UserStudy, score: Scores) -> str | None:
+def _reason(study: UserStudy, score: ParticipantScores) -> str | None:
     """Return why a participant is excluded; None if not."""
     if not score.finished:
         return "did not finish"
@@ -174,7 +174,7 @@ def _estimate(measure: str, values: np.ndarray) -> Estimate:
 
 def _compare(
     measure: str, condition: str, values: np.ndarray, control: np.ndarray, rng: np.random.Generator, resamples: int
-) -> Comparison:
+) -> ConditionComparison:
     """Return the difference of the means with Welch's interval, and the p-value of the permutation test."""
     from scipy.stats import t
 
@@ -183,7 +183,7 @@ def _compare(
     freedom = variance**2 / float((errors**2 / [values.size - 1, control.size - 1]).sum()) if variance else 1.0
     half = float(t.ppf((1 + LEVEL) / 2, freedom)) * variance**0.5 if variance else 0.0
     p = permutation_p(values, control, rng, resamples)
-    return Comparison(measure, condition, Estimate(difference, difference - half, difference + half), p, p)
+    return ConditionComparison(measure, condition, Estimate(difference, difference - half, difference + half), p, p)
 
 
 def permutation_p(
@@ -199,7 +199,7 @@ def permutation_p(
     return float(test.pvalue)
 
 
-def _holm(comparisons: Sequence[Comparison]) -> list[Comparison]:
+def _holm(comparisons: Sequence[ConditionComparison]) -> list[ConditionComparison]:
     """Return the comparisons with p-values for which the chance of any false finding is at most the level."""
     largest, adjusted = 0.0, {}
     for rank, one in enumerate(sorted(comparisons, key=lambda one: one.p)):

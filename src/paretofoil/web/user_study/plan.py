@@ -10,14 +10,12 @@ from pydantic import AfterValidator, Field, ValidationError, model_validator
 
 from paretofoil.agents.store import read_bytes
 from paretofoil.core.errors import InvalidInput
-from paretofoil.core.json import brief, read_document
+from paretofoil.core.json import MAX_TEXT, brief, is_line, read_document
 from paretofoil.web.models import Command, StrictModel, first_problem
 
 SCHEMA = "paretofoil/user-study/1"
 MAX_ITEMS = 100
 """Tasks, conditions, ratings or paragraphs."""
-MAX_LINE = 10_000
-_UNPRINTABLE = re.compile("[\x00-\x1f\x7f-\x9f\u2028\u2029\ud800-\udfff]")
 END: Literal["end"] = "end"
 """The name of the last screen, with the ratings of the whole study."""
 Part = Literal["counterfactuals", "proofs", "influence", "regions"]
@@ -32,8 +30,8 @@ def _check_name(name: str) -> str:
 
 
 def _check_line(line: str) -> str:
-    if not line.strip() or len(line) > MAX_LINE or _UNPRINTABLE.search(line):
-        raise InvalidInput.expected(f"one line of 1 to {MAX_LINE:,} printable characters", brief(line))
+    if not line.strip() or not is_line(line):
+        raise InvalidInput.expected(f"one line of 1 to {MAX_TEXT:,} printable characters", brief(line))
     return line
 
 

@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from paretofoil.show.palette import BLUE, GREY, INK, check_figure, save_figure
-from paretofoil.web.user_study.analysis import Comparison, Evaluation, measures
+from paretofoil.web.user_study.analysis import ConditionComparison, UserStudyEvaluation, measures
 
 if TYPE_CHECKING:
     from matplotlib.figure import Figure
@@ -17,7 +17,7 @@ ACROSS = 3
 """Panels of the figure side by side."""
 
 
-def finding(evaluation: Evaluation) -> list[str]:
+def finding(evaluation: UserStudyEvaluation) -> list[str]:
     """Return what the study found, one sentence for each comparison of accuracy, and who was excluded."""
     study = evaluation.study
     accuracy = [one for one in evaluation.comparisons if one.measure == "accuracy"]
@@ -29,7 +29,7 @@ def finding(evaluation: Evaluation) -> list[str]:
     return [*(_sentence(one, study.baseline.name, study.analysis.alpha) for one in accuracy), people]
 
 
-def _sentence(one: Comparison, baseline: str, alpha: float) -> str:
+def _sentence(one: ConditionComparison, baseline: str, alpha: float) -> str:
     difference = one.difference
     interval = f"{100 * difference.low:+.0f} to {100 * difference.high:+.0f}"
     numbers = f"{100 * difference.mean:+.0f} percentage points, 95 % interval {interval}, {p_text(one.adjusted)}"
@@ -43,20 +43,20 @@ def p_text(p: float) -> str:
     return "p < 0.001" if p < 0.001 else f"p = {p:.3f}"
 
 
-def means(evaluation: Evaluation) -> Rows:
+def means(evaluation: UserStudyEvaluation) -> Rows:
     """Return a row for each measure and condition: participants, mean with interval, difference, and p-value."""
     compared = {(one.measure, one.condition): one for one in evaluation.comparisons}
     rows = []
     for measure in measures(evaluation.study):
         for condition in evaluation.study.conditions:
-            estimate, one = (found.get((measure, condition.name)) for found in (evaluation.estimates, compared))
+            estimate, one = (values.get((measure, condition.name)) for values in (evaluation.estimates, compared))
             size = len(evaluation.values(measure, condition.name))
             row = [measure, condition.name, str(size), str(estimate or "")]
             rows.append([*row, str(one.difference), p_text(one.adjusted)] if one else [*row, "", ""])  # type: ignore[union-attr]
     return rows
 
 
-def tasks(evaluation: Evaluation) -> Rows:
+def tasks(evaluation: UserStudyEvaluation) -> Rows:
     """Return a row for each task: the correct replies of each condition."""
     names = dict.fromkeys(task for task, _ in evaluation.by_task)
     counts = evaluation.by_task
@@ -66,7 +66,7 @@ def tasks(evaluation: Evaluation) -> Rows:
     ]
 
 
-def figure_user_study(evaluation: Evaluation, path: str | Path | None = None) -> "Figure":
+def figure_user_study(evaluation: UserStudyEvaluation, path: str | Path | None = None) -> "Figure":
     """Draw each measure by condition: every participant as a dot, and the mean with its 95 % interval."""
     from matplotlib.figure import Figure
 

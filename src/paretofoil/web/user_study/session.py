@@ -15,7 +15,7 @@ from paretofoil.core.json import brief
 from paretofoil.web.models import Command, StrictModel
 from paretofoil.web.user_study.plan import END, CheckTask, Parameter, Part, Rating, UserStudy
 from paretofoil.web.user_study.replies import Participant, Replies, Reply
-from paretofoil.web.user_study.tasks import FindAgent, Verdict, WatchedEpisode, prepare_tasks
+from paretofoil.web.user_study.tasks import FindAgent, JudgedReply, WatchedEpisode, prepare_tasks
 
 MAX_SECONDS = 1e7
 
@@ -88,8 +88,8 @@ class UserStudySession:
         parameters = self.study.recruitment.parameters if self.study.recruitment else ()
         if unknown := set(ids) - set(parameters):
             raise InvalidInput.expected(f"ids among {', '.join(parameters) or 'none'}", ", ".join(sorted(unknown)))
-        known = {name: ids[name] for name in parameters if ids.get(parameters[0]) and name in ids}
-        return self._show(self._replies.join(key, lambda number: self.study.condition_of(number).name, known))
+        recruited = {name: ids[name] for name in parameters if ids.get(parameters[0]) and name in ids}
+        return self._show(self._replies.join(key, lambda number: self.study.condition_of(number).name, recruited))
 
     def show(self, key: str) -> ParticipantScreens:
         return self._show(self._replies.find(key))
@@ -150,7 +150,7 @@ class UserStudySession:
 
     def _judge(self, participant: Participant, position: int, screen: Screen, request: ReplyRequest) -> Reply:
         """Check a reply and compare it with the right one."""
-        verdict = Verdict()
+        verdict = JudgedReply()
         if screen.kind != END:
             verdict = self._tasks[participant.condition, screen.name].judge(request.reply)
         elif request.reply is not None:

@@ -35,7 +35,7 @@ FindAgent = Callable[[str], Agent]
 
 
 @dataclass(frozen=True)
-class Verdict:
+class JudgedReply:
     """A reply and the right one; None on the last screen, which has only ratings."""
 
     reply: str | None = None
@@ -70,7 +70,7 @@ class PreparedTask:
 
     task: Task
     episodes: tuple[WatchedEpisode, ...]
-    judge: Callable[[Any], Verdict]
+    judge: Callable[[Any], JudgedReply]
     """Compares a reply with the right one."""
     truth: str
     """The right reply, or for a steer task the action that it must lead to."""
@@ -120,10 +120,10 @@ def _prepare_task(task: Task, find: FindAgent, condition: Condition) -> Prepared
 
 
 def _prepare_check(task: CheckTask) -> PreparedTask:
-    def judge(reply: Any) -> Verdict:
+    def judge(reply: Any) -> JudgedReply:
         if reply not in task.options:
             raise InvalidInput.expected(f"one of {', '.join(task.options)} as reply", brief(reply))
-        return Verdict(reply, task.correct, reply == task.correct)
+        return JudgedReply(reply, task.correct, reply == task.correct)
 
     return PreparedTask(task, (), judge, task.correct)
 
@@ -131,11 +131,11 @@ def _prepare_check(task: CheckTask) -> PreparedTask:
 def _prepare_predict(task: PredictTask, agent: Agent, decision: Decision, watched: WatchedEpisode) -> PreparedTask:
     truth = agent.actions[decision.action]
 
-    def judge(reply: Any) -> Verdict:
+    def judge(reply: Any) -> JudgedReply:
         if not isinstance(reply, str):
             raise InvalidInput.expected("the name of an action as reply", brief(reply))
         action = find_action(reply, agent.actions, decision.valid_actions)
-        return Verdict(agent.actions[action], truth, action == decision.action)
+        return JudgedReply(agent.actions[action], truth, action == decision.action)
 
     return PreparedTask(task, (watched,), judge, truth)
 
@@ -148,12 +148,12 @@ def _prepare_steer(task: SteerTask, agent: Agent, decision: Decision, watched: W
     if answer.command is None:
         raise InvalidInput.expected("a foil that some command leads to", f"{task.foil} ({answer.status.value})")
 
-    def judge(reply: Any) -> Verdict:
+    def judge(reply: Any) -> JudgedReply:
         if not isinstance(reply, list):
             raise InvalidInput.expected("a command as reply", brief(reply))
         command = as_command(agent, reply)
         action = int(np.argmax(_probabilities(agent, decision, command)))
-        return Verdict(" ".join(map(repr, command.tolist())), agent.actions[action], action == foil)
+        return JudgedReply(" ".join(map(repr, command.tolist())), agent.actions[action], action == foil)
 
     return PreparedTask(task, (watched,), judge, agent.actions[foil])
 
@@ -170,10 +170,10 @@ def _prepare_choose(task: ChooseTask, find: FindAgent) -> PreparedTask:
         raise InvalidInput.expected("two agents of which one does better", f"equal performance of {performance}")
     better = max(performance, key=performance.__getitem__)
 
-    def judge(reply: Any) -> Verdict:
+    def judge(reply: Any) -> JudgedReply:
         if reply not in task.agents:
             raise InvalidInput.expected(f"one of {', '.join(task.agents)} as reply", brief(reply))
-        return Verdict(reply, better, reply == better)
+        return JudgedReply(reply, better, reply == better)
 
     return PreparedTask(task, episodes, judge, better)
 
