@@ -89,6 +89,8 @@ agents: $(VENV)/tested ## train the shipped agents again (minutes)
 	$(call TRAIN,water-reservoir,water-reservoir)
 	$(call TRAIN,walkroom-2,walkroom-2)
 	$(call TRAIN,walkroom-3,walkroom-3)
+	$(call TRAIN,three-tree,three-tree)
+	$(call TRAIN,four-room,four-room)
 
 RESULTS := paper/results
 

@@ -10,7 +10,7 @@ import pytest
 from paretofoil.envs.episode import run_episodes
 
 MODULE = """
-import gymnasium, threading, numpy as np
+import gymnasium, random, threading, numpy as np
 
 class Mine(gymnasium.Env):
     metadata = {"render_modes": []}
@@ -37,6 +37,11 @@ class Fixed(Named):
     def __init__(self):
         self.engine = threading.Lock()  # cannot be copied
 
+class Lucky(Fixed):
+    def step(self, action):
+        observation, reward, *others = super().step(action)
+        return observation, reward + random.random(), *others  # chance without a seed
+
 class Broken(Named):
     def step(self, action):
         observation, reward, *others = super().step(action)
@@ -46,6 +51,7 @@ gymnasium.register("broken-v0", Broken, max_episode_steps=4)
 gymnasium.register("my-env-v0", Mine)
 gymnasium.register("named-v0", Named, max_episode_steps=4)
 gymnasium.register("fixed-v0", Fixed, max_episode_steps=4)
+gymnasium.register("lucky-v0", Lucky, max_episode_steps=4)
 """
 
 
@@ -56,7 +62,7 @@ def module(tmp_path):
     import gymnasium
 
     sys.modules.pop("my_module", None)
-    for gym_id in ("my-env-v0", "named-v0", "broken-v0", "fixed-v0"):
+    for gym_id in ("my-env-v0", "named-v0", "broken-v0", "fixed-v0", "lucky-v0"):
         gymnasium.registry.pop(gym_id, None)
 
 
@@ -103,12 +109,19 @@ def test_an_agent_keeps_what_its_environment_says_of_itself(run, module):
     assert entry.objectives[0].unit == "kg"
 
 
-def test_an_environment_that_cannot_be_copied_gets_answers_without_consequences(run, module):
+def test_an_environment_that_cannot_be_copied_is_replayed_for_consequences(run, module):
+    assert run("train", "my_module:fixed-v0", *BRIEF, "--name", "mine").err == ""
+    said = run("explain", "mine", "--command", "ore=2,fuel=3", "--all-foils", "--allow-import", "my_module").out
+    assert "the episode ends" in said
+
+
+def test_an_environment_that_cannot_be_copied_or_replayed_gets_answers_without_consequences(run, module):
     from paretofoil import load_agent, rollout
 
-    told = run("train", "my_module:fixed-v0", *BRIEF, "--name", "mine").err
+    told = run("train", "my_module:lucky-v0", *BRIEF, "--name", "mine").err
     assert told == (
-        "note: my_module:fixed-v0 cannot be copied, so that answers about its agents will have no consequences.\n"
+        "note: my_module:lucky-v0 can neither be copied nor replayed, so that answers about its agents will have no "
+        "consequences.\n"
     )
     agent = load_agent("agents/mine")
     assert not any(decision.snapshot for decision in rollout(agent, agent.front[0]))

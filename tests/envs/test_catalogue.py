@@ -21,7 +21,10 @@ PAPER = [
     "branch-path", "collect-two", "reward-line", "deep-sea-treasure", "breakable-bottles", "resource-gathering",
     "fruit-tree", "fruit-tree-6", "minecart", "minecart-stochastic",
 ]  # fmt: skip
-OTHERS = ["water-reservoir", "water-reservoir-stochastic", *(f"walkroom-{n}" for n in range(2, 10))]
+OTHERS = [
+    "water-reservoir", "water-reservoir-stochastic", *(f"walkroom-{n}" for n in range(2, 10)), "three-tree",
+    "four-room", "mountain-car", "lunar-lander", "reacher",
+]  # fmt: skip
 
 
 @pytest.fixture(autouse=True)

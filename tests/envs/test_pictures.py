@@ -11,6 +11,8 @@ from paretofoil.core.errors import InvalidInput
 from paretofoil.envs.batch import GymnasiumBatch
 from paretofoil.envs.pictures import AGENT, GREEN, PURPLE, RED, WALL, YELLOW, picture_of, place_of
 
+INSTALLED = [name for name in envs.names() if envs.entry(name).installed]
+
 
 def snapshots(name: str, steps: int = 3) -> list:
     batch = envs.make_batch(name)
@@ -31,7 +33,7 @@ def colours(pixels: np.ndarray) -> set[tuple[int, ...]]:
     return {tuple(colour) for colour in np.unique(pixels.reshape(-1, 3), axis=0).tolist()}
 
 
-@pytest.mark.parametrize("name", envs.names())
+@pytest.mark.parametrize("name", INSTALLED)
 def test_every_environment_is_drawn_in_any_state(name):
     start, _, _, later = snapshots(name)
     pixels = picture_of(name)
@@ -102,10 +104,10 @@ def test_reward_line_shows_its_exits_on_top_and_the_agent_at_the_bottom():
     assert rows(AGENT).min() > pixels.shape[0] / 2
 
 
-@pytest.mark.parametrize("name", envs.names())
+@pytest.mark.parametrize("name", [name for name in INSTALLED if envs.entry(name).draw])
 def test_the_agent_is_where_its_place_says(name):
-    kept = snapshots(name)
-    before, after = kept[0], next(s for s in kept if place_of(name, s) != place_of(name, kept[0]))
+    kept = snapshots(name, 20 if name == "mountain-car" else 3)  # a car starts slowly
+    before, after = kept[0], next(s for s in reversed(kept) if place_of(name, s) != place_of(name, kept[0]))
     pictures = [picture_of(name, snapshot).astype(int) for snapshot in (before, after)]
     changed = np.abs(pictures[0] - pictures[1]).sum(axis=2) > 30
     for place in (place_of(name, before), place_of(name, after)):

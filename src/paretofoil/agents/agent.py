@@ -134,13 +134,14 @@ class Agent:
     def reached(self) -> np.ndarray:
         """Return (F,) bool: whether greedy rollouts reach each point of the front, within three standard errors.
 
-        With continuous actions, within 1 % of the range of each objective.
+        With continuous actions or real-valued returns, within 1 % of the range of each objective.
         """
         if self.achieved is None:
             raise InvalidInput.expected("an agent with measured returns (achieved=...)", f"{self.name} without them")
         error, size = np.zeros_like(self.achieved) if self.error is None else self.error, self.achieved.shape[1]
         gap = np.abs(self.achieved - self.front[:, :size])
-        tolerance = EXACT if self.actor is None else DELIVERED * self.space.scale[:size]
+        real = self.actor is not None or self.environment.real_returns
+        tolerance = DELIVERED * self.space.scale[:size] if real else EXACT
         return (gap <= tolerance + 3 * error).all(axis=1)
 
     def probabilities(self, state: Any, command: Any) -> np.ndarray:

@@ -80,7 +80,8 @@ def _list() -> None:
         front = known_front(entry)
         objectives, actions = ", ".join(o.name for o in entry.objectives), ", ".join(entry.actions)
         size = "-" if front is None else str(len(front))
-        rows.append([entry.name, objectives, actions, size, "stochastic" if entry.stochastic else ""])
+        note = f"needs paretofoil[{entry.requires}]" if entry.requires else "stochastic" if entry.stochastic else ""
+        rows.append([entry.name, objectives, actions, size, note])
     print_rows("Environments", ["name", "objectives", "actions", "front", ""], rows, right=[3])
 
 
@@ -102,6 +103,8 @@ def _show(entry: "CatalogueEntry") -> None:
         ["paper's box", " to ".join(map(_point, entry.paper_box)) if entry.paper_box else _point(None)],
         ["Pareto front", "unknown" if front is None else number_of(len(front), "point")],
     ]
+    if entry.requires:
+        rows.append(["installed by", f'pip install "paretofoil[{entry.requires}]"'])
     say((entry.name, "bold"), f": {entry.description}")
     print_rows("", ["", ""], rows)
 

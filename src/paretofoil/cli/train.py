@@ -104,14 +104,15 @@ def train(
 
 def _note_limits(entry: "CatalogueEntry", environment: str) -> None:
     """Say before the training what will be missing, and whether the catalogue has the environment in a faster form."""
-    from paretofoil.envs.batch import is_copyable
+    from paretofoil.envs.batch import is_copyable, is_replayable
     from paretofoil.envs.catalogue import fast_form
 
     faster = None if entry.name == fast_form(environment) else fast_form(environment)
     if faster is not None:
         note(f"note: the catalogue has {environment} in a faster form, with names and masks: paretofoil train {faster}")
-    if not is_copyable(entry):
-        note(f"note: {entry.name} cannot be copied, so that answers about its agents will have no consequences.")
+    if not is_copyable(entry) and not is_replayable(entry):
+        what = f"{entry.name} can neither be copied nor replayed"
+        note(f"note: {what}, so that answers about its agents will have no consequences.")
 
 
 def _configure(

@@ -1,7 +1,7 @@
 """The catalogue of environments, and batches of copies that are stepped together.
 
-Importing this package registers `paretofoil/BranchPath-v0`, `paretofoil/CollectTwo-v0`, `paretofoil/RewardLine-v0` and
-`paretofoil/WalkRoom-v0` with Gymnasium.
+Importing this package registers `paretofoil/BranchPath-v0`, `paretofoil/CollectTwo-v0`, `paretofoil/RewardLine-v0`,
+`paretofoil/WalkRoom-v0` and `paretofoil/ThreeTree-v0` with Gymnasium.
 """
 
 import gymnasium
@@ -18,12 +18,13 @@ __all__ = ["CatalogueEntry", "check_environment", "describe", "entry", "make", "
 for _entry in SHIPPED:
     register(_entry)
 
-gymnasium.register(
-    id="paretofoil/WalkRoom-v0",
-    entry_point="paretofoil.envs.walkroom:WalkRoom",
-    max_episode_steps=200,
-    disable_env_checker=True,
-)
+for _id, _place, _steps in (("WalkRoom", "walkroom", 200), ("ThreeTree", "three_tree", 4)):
+    gymnasium.register(
+        id=f"paretofoil/{_id}-v0",
+        entry_point=f"paretofoil.envs.{_place}:{_id}",
+        max_episode_steps=_steps,
+        disable_env_checker=True,
+    )
 for _class in (BranchPath, CollectTwo, RewardLine):
     gymnasium.register(
         id=entry(_class.catalogue_name).gym_id,

@@ -5,9 +5,9 @@ states are visited once, then a step is an array look-up. Copies of other enviro
 """
 
 import copy
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
-from functools import cache, partial
+from functools import cache
 from pathlib import Path
 from typing import Any, NamedTuple, Protocol, TypedDict
 
@@ -21,6 +21,7 @@ from paretofoil.envs.catalogue import (
     Bounds,
     CatalogueEntry,
     entry,
+    episodes_differ,
     is_catalogued,
     make,
     make_raw,
@@ -59,6 +60,8 @@ class BatchEnv(Protocol):
     num_objectives: int
     max_steps: int
     stochastic: bool
+    real_returns: bool
+    """As in `CatalogueEntry`; True for continuous actions."""
 
     def reset(self, seeds: np.ndarray) -> Observed:
         """Start one episode per seed."""
@@ -151,6 +154,61 @@ def uniforms(seeds: np.ndarray, steps: np.ndarray, draws: int) -> np.ndarray:
         key = _mix(key + steps.astype(np.uint64) * _GOLDEN)
         bits = _mix(key[:, None] + (np.arange(draws, dtype=np.uint64) + np.uint64(1)) * _GOLDEN)
     return ((bits >> np.uint64(11)).astype(np.float64) + 0.5) * 2.0**-53
+
+
+class ArrayBatch:
+    """Many episodes of a deterministic environment whose state is a row of numbers (implements `BatchEnv`).
+
+    A subclass says how states move, which actions are valid in them, and what the policy sees.
+    """
+
+    action_space: ActionSpace | None = None
+    bounds: Bounds | None = None
+    stochastic = real_returns = False
+    observation_size: int
+    num_actions: int
+    num_objectives: int
+    name = "state"
+    """The name of the state in snapshots and for pictures."""
+
+    def __init__(self, start: Sequence[float], max_steps: int) -> None:
+        self.max_steps, self._start = max_steps, tuple(start)
+        self.reset(np.zeros(0, dtype=np.int64))
+
+    def move(self, states: np.ndarray, actions: np.ndarray) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
+        """Return the next states (n, numbers), the rewards (n, objectives), and which episodes ended (n,)."""
+        raise NotImplementedError
+
+    def valid(self, states: np.ndarray) -> np.ndarray:
+        """Return the valid actions (n, num_actions) in states (n, numbers)."""
+        return np.ones((len(states), self.num_actions), dtype=bool)
+
+    def observe(self, states: np.ndarray) -> np.ndarray:
+        """Return the observations (n, observation size) of states (n, numbers)."""
+        return states.astype(np.float32)
+
+    def reset(self, seeds: np.ndarray) -> Observed:
+        return self.restore({self.name: self._start, "elapsed": 0, "ended": False}, seeds)
+
+    def restore(self, snapshot: Mapping[str, Any], seeds: np.ndarray) -> Observed:
+        rows = len(check_seeds(seeds))
+        self._states = np.tile(np.array(snapshot[self.name]), (rows, 1))
+        self._elapsed = np.full(rows, snapshot["elapsed"], dtype=np.int64)
+        self._finished = np.full(rows, snapshot.get("ended", False) or snapshot["elapsed"] >= self.max_steps)
+        return Observed(self.observe(self._states), self.valid(self._states))
+
+    def snapshot(self, row: int) -> dict[str, Any]:
+        state, elapsed = tuple(self._states[row].tolist()), int(self._elapsed[row])
+        return {self.name: state, "elapsed": elapsed, "ended": bool(self._finished[row])}
+
+    def step(self, rows: np.ndarray, actions: np.ndarray) -> Stepped:
+        rows, actions = check_step(rows, actions, self._finished, self.valid(self._states))
+        self._states[rows], rewards, terminated = self.move(self._states[rows], actions)
+        self._elapsed[rows] += 1
+        truncated = (self._elapsed[rows] >= self.max_steps) & ~terminated
+        self._finished[rows] = terminated | truncated
+        states = self._states[rows]
+        return Stepped(self.observe(states), self.valid(states), rewards, terminated, truncated)
 
 
 MAX_STATES = 200_000
@@ -298,6 +356,7 @@ class TabularBatch:
 
     action_space: ActionSpace | None = None
     bounds: Bounds | None = None
+    real_returns = False
 
     def __init__(self, entry: CatalogueEntry, max_steps: int) -> None:
         self.table = tabulate(entry)
@@ -352,11 +411,29 @@ def locate(entry: CatalogueEntry, observation: np.ndarray) -> tuple[np.ndarray, 
 
 @dataclass(frozen=True, eq=False)
 class GymnasiumSnapshot:
-    """A copy of one row's environment, and its last observation."""
+    """The state of one row, with its last observation: a copy of its environment, or the actions that led to it."""
 
-    env: Any
+    entry: CatalogueEntry
     observation: np.ndarray  # (observation size,)
     finished: bool
+    env: Any = None
+    """The copy; None if the environment cannot be copied."""
+    seed: int = 0
+    actions: tuple[Any, ...] = ()
+    """The actions since the start with this seed, if there is no copy."""
+
+    def make(self, render_mode: str | None = None) -> Any:
+        """Return a new environment in this state."""
+        if self.env is not None:
+            env = clone(self.env)
+            if render_mode is not None:
+                env.unwrapped.render_mode = render_mode  # the environments of a batch have none
+            return env
+        env = make(self.entry, render_mode)
+        env.reset(seed=self.seed)
+        for action in self.actions:
+            env.step(action)
+        return env
 
 
 class GymnasiumBatch:
@@ -364,9 +441,10 @@ class GymnasiumBatch:
 
     def __init__(self, entry: CatalogueEntry, max_steps: int) -> None:
         self._entry = replace(entry, max_steps=max_steps)  # each copy applies the step limit itself
-        self._copyable = partial(is_copyable, entry)
+        self._original = entry  # for the functions that remember what they found out about it
         self.max_steps = max_steps
         self.stochastic = entry.stochastic
+        self.real_returns = entry.real_returns or entry.action_space is not None
         self.action_space, self.bounds = entry.action_space, entry.bounds
         self.observation_size = entry.observation_size
         self.num_actions = len(entry.actions)
@@ -378,10 +456,14 @@ class GymnasiumBatch:
         self._observations = np.zeros((rows, self.observation_size), dtype=np.float32)
         self._masks = np.zeros((rows, self.num_actions), dtype=bool)
         self._finished = np.zeros(rows, dtype=bool)
+        self._seeds = np.zeros(rows, dtype=np.int64)
+        self._actions: list[list[Any]] = [[] for _ in range(rows)]
+        self._reseeded = False  # whether chance has not come from the row's seed alone
 
     def reset(self, seeds: np.ndarray) -> Observed:
         seeds = check_seeds(seeds)
         self._allocate(len(seeds))
+        self._seeds[:] = seeds
         while len(self._envs) < len(seeds):
             self._envs.append(make(self._entry))
         for row, seed in enumerate(seeds):
@@ -396,25 +478,33 @@ class GymnasiumBatch:
         for i, (row, action) in enumerate(zip(rows, actions, strict=True)):
             observation, rewards[i], terminated[i], truncated[i], info = self._envs[row].step(action)
             self._observations[row], self._masks[row] = observation, info["action_mask"]
+            self._actions[row].append(action)
         self._finished[rows] = terminated | truncated
         return Stepped(self._observations[rows], self._masks[rows], rewards, terminated, truncated)
 
     def snapshot(self, row: int) -> GymnasiumSnapshot | None:
-        """Return the state of one row, or None if the environment cannot be copied."""
-        if not self._copyable():
+        """Return the state of one row, or None if the environment can neither be copied nor replayed."""
+        observation, finished = self._observations[row].copy(), bool(self._finished[row])
+        if is_copyable(self._original):
+            return GymnasiumSnapshot(self._entry, observation, finished, clone(self._envs[row]))
+        if self._reseeded or not is_replayable(self._original):
             return None
-        env, observation = clone(self._envs[row]), self._observations[row].copy()
-        return GymnasiumSnapshot(env, observation, bool(self._finished[row]))
+        seed, actions = int(self._seeds[row]), tuple(self._actions[row])
+        return GymnasiumSnapshot(self._entry, observation, finished, seed=seed, actions=actions)
 
     def restore(self, snapshot: GymnasiumSnapshot, seeds: np.ndarray) -> Observed:
         seeds = check_seeds(seeds)
         self._allocate(len(seeds))
-        self._envs = [clone(snapshot.env) for _ in seeds]
-        for env, seed in zip(self._envs, seeds, strict=True):
-            env.unwrapped.np_random = np.random.default_rng(int(seed))
-            env.share_generator()
+        self._envs = [snapshot.make() for _ in seeds]
+        self._reseeded = self.stochastic
+        if self.stochastic:
+            for env, seed in zip(self._envs, seeds, strict=True):
+                env.unwrapped.np_random = np.random.default_rng(int(seed))
+                env.share_generator()
+        self._seeds[:], self._actions = snapshot.seed, [list(snapshot.actions) for _ in seeds]
         self._observations[:] = snapshot.observation
-        self._masks[:] = snapshot.env.action_masks()
+        for row, env in enumerate(self._envs):
+            self._masks[row] = env.action_masks()
         self._finished[:] = snapshot.finished
         return Observed(self._observations.copy(), self._masks.copy())
 
@@ -435,6 +525,12 @@ def is_copyable(entry: CatalogueEntry) -> bool:
     except Exception:  # copying may raise any error
         return False
     return entry.stochastic or all(map(np.array_equal, copied, original))
+
+
+@cache
+def is_replayable(entry: CatalogueEntry) -> bool:
+    """Return whether the same seed and actions give the same episodes in new environments; it is cached."""
+    return not episodes_differ(entry, other_seeds=False)
 
 
 def clone(env: Any) -> Any:

@@ -8,6 +8,7 @@ from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import suppress
 from dataclasses import dataclass, field, replace
 from importlib import import_module
+from importlib.util import find_spec
 from typing import TYPE_CHECKING, Any
 
 import gymnasium
@@ -55,14 +56,21 @@ class CatalogueEntry:
     """Arguments of the environment's constructor."""
     stochastic: bool = False
     """Whether a step may have different outcomes."""
+    start_seed: int | None = None
+    """The seed of every episode, if the environment draws its start at random and the catalogue keeps one start."""
+    real_returns: bool = False
+    """Whether returns are real numbers, which hardly any two episodes share. A command counts as reached if the return
+    is within 1 % of each objective's range, as with continuous actions."""
     mask: Callable[[Any], np.ndarray] | None = None
     """Unwrapped environment -> valid actions. The default is its own `action_masks()`, or all actions."""
     idle: int | None = None
     """The action that does nothing, if the state changes by itself. An invalid action must have the same effect."""
+    requires: str = ""
+    """The extra of this package that the environment needs beyond `mo-gymnasium`, if any, such as "box2d"."""
     reference: tuple[float, ...] | None = None
     """The reference point of the hypervolume: worse than every return that matters."""
     paper_box: tuple[tuple[float, ...], tuple[float, ...]] | None = None
-    """The lowest and the highest command of the search region in the paper."""
+    """The lowest and the highest command of the search region in the paper, or in the authors' code."""
     state: tuple[str, ...] = ()
     """The attributes of the unwrapped environment that hold its state. Name them only if the number of states is
     finite: the environment is then tabulated, and a step is an array look-up."""
@@ -103,6 +111,11 @@ class CatalogueEntry:
         """Whether the environment can be tabulated."""
         return bool(self.state)
 
+    @property
+    def installed(self) -> bool:
+        """Whether the extra that it `requires` is installed."""
+        return not self.requires or find_spec(REQUIRED[self.requires]) is not None
+
     def valid_actions(self, unwrapped: Any) -> np.ndarray:
         """Return a (num_actions,) bool mask of the valid actions of an unwrapped environment."""
         mask = self.mask or getattr(type(unwrapped), "action_masks", None)
@@ -139,6 +152,8 @@ class OneHot:
 
 
 _entries: dict[str, CatalogueEntry] = {}
+REQUIRED = {"box2d": "Box2D", "mujoco": "mujoco"}
+"""The module of each extra that an entry can require."""
 
 
 def register(new: CatalogueEntry) -> CatalogueEntry:
@@ -174,6 +189,8 @@ def is_catalogued(item: CatalogueEntry) -> bool:
 def make_raw(name: str | CatalogueEntry, render_mode: str | None = None) -> gymnasium.Env:
     """Return the Gymnasium environment without wrappers of this package, with the step limit of the catalogue."""
     item = entry(name)
+    if not item.installed:
+        raise InvalidInput.missing(item.requires, item.requires)
     rendering = {} if render_mode is None else {"render_mode": render_mode}  # not every environment accepts it
     return _make_gymnasium(item.gym_id, max_episode_steps=item.max_steps, **rendering, **item.kwargs)
 
@@ -325,15 +342,20 @@ def _check_names(what: str, given: Sequence[str], plain: Sequence[str], count: i
 
 
 def is_stochastic(item: CatalogueEntry) -> bool:
-    """Return whether the same actions led to different episodes: 1,000 random steps are replayed with another seed.
+    """Return whether the same actions led to different episodes with other seeds.
 
-    An outcome that is rarer than that is not noticed.
+    An outcome that is rarer than one in 1,000 random steps is not noticed.
     """
+    return episodes_differ(item, other_seeds=True)
+
+
+def episodes_differ(item: CatalogueEntry, other_seeds: bool) -> bool:
+    """Return whether 1,000 random steps have another result in a second environment, with other seeds or the same."""
     first, second = make(item), make(item)
     rng, mask = np.random.default_rng(0), None
     for step in range(REPLAYED_STEPS):
         if mask is None:
-            (start, info), (other, again) = first.reset(seed=2 * step), second.reset(seed=2 * step + 1)
+            (start, info), (other, again) = first.reset(seed=2 * step), second.reset(seed=2 * step + other_seeds)
             results: tuple[Any, ...] = ((start, info["action_mask"]), (other, again["action_mask"]))
             ended = False
         else:
@@ -354,7 +376,7 @@ def random_action(space: ActionSpace | None, mask: np.ndarray, rng: np.random.Ge
 
 
 REPLAYED_STEPS = 1000
-"""The number of random steps with which `is_stochastic` looks for chance."""
+"""The number of random steps with which `episodes_differ` looks for chance."""
 
 
 def fast_form(gym_id: str) -> str | None:
@@ -501,6 +523,7 @@ class Catalogued(Strict):
         return space
 
     def reset(self, *, seed: int | None = None, options: dict[str, Any] | None = None) -> tuple[Any, dict[str, Any]]:
+        seed = seed if self.entry.start_seed is None else self.entry.start_seed
         observation, info = super().reset(seed=seed, options=options)
         self.share_generator()
         return self._encode(observation), info

@@ -16,8 +16,8 @@ DECIMALS = 9
 Act = Callable[[int, np.ndarray, np.ndarray, np.ndarray, np.ndarray], np.ndarray]
 """(step, rows (n,), observations (n, S), commands (n, c), masks (n, A)) -> actions (n,), or (n, dimensions)."""
 EXACT = 1e-6
-"""A return reaches its command if it differs by at most this in every objective. With continuous actions, a share
-DELIVERED of the range of commands is allowed."""
+"""A return reaches its command if it differs by at most this in every objective. Where returns are real numbers, a
+share DELIVERED of the range of commands is allowed."""
 _EVALUATION_SEEDS = 1_000_000
 """The first seed of an evaluation; the repeated rollouts of training use smaller ones."""
 
@@ -138,7 +138,7 @@ class Evaluation:
 
 def tolerance_of(env: BatchEnv, low: np.ndarray, high: np.ndarray) -> np.ndarray | float:
     """Return by how much a return may miss its command, for a range of commands (c,)."""
-    return EXACT if env.action_space is None else DELIVERED * (high - low)[: env.num_objectives]
+    return DELIVERED * (high - low)[: env.num_objectives] if env.real_returns else EXACT
 
 
 def evaluate(env: BatchEnv, policy: Policy | Actor, commands: np.ndarray, rollouts: int = 200) -> Evaluation:

@@ -133,6 +133,7 @@ class BatchMinecart:
     observation_size, num_actions, num_objectives = 7, len(FUEL), 3
     action_space: ActionSpace | None = None
     bounds: Bounds | None = None
+    real_returns = False
 
     def __init__(self, stochastic: bool, max_steps: int = 1000) -> None:
         if max_steps < 1:

@@ -9,10 +9,14 @@ import numpy as np
 from PIL import Image, ImageDraw, ImageFont
 
 from paretofoil.core.errors import InvalidInput
-from paretofoil.envs.batch import GymnasiumSnapshot, clone, make_batch, set_attributes, tabulate
+from paretofoil.envs.batch import GymnasiumSnapshot, make_batch, set_attributes, tabulate
 from paretofoil.envs.catalogue import CatalogueEntry, entry, make_raw
+from paretofoil.envs.four_room import LAYOUT as FOUR_ROOMS
 from paretofoil.envs.gridworld import Cell, Layout
 from paretofoil.envs.minecart import BASE_RADIUS, CAPACITY, MINE_RADIUS, MINES, YIELDS
+from paretofoil.envs.mountain_car import GOAL, LEFTMOST, RIGHTMOST
+from paretofoil.envs.three_tree import DEPTH as CHOICES
+from paretofoil.envs.three_tree import NAMES
 from paretofoil.envs.water_reservoir import FLOODING
 
 Colour = tuple[int, int, int]
@@ -113,6 +117,10 @@ def house(canvas: Canvas, x: float, y: float, size: float, colour: Colour) -> No
     canvas.polygon([(x, y - half), (x - half, y + 2), (x + half, y + 2)], colour)
 
 
+def circle(canvas: Canvas, x: float, y: float, size: float, colour: Colour) -> None:
+    canvas.disc(x, y, size / 2, colour)
+
+
 def diamond(canvas: Canvas, x: float, y: float, size: float, colour: Colour) -> None:
     half = size * 0.6
     canvas.polygon([(x, y - half), (x + half, y), (x, y + half), (x - half, y)], colour)
@@ -134,8 +142,7 @@ def picture_of(name: str | CatalogueEntry, snapshot: Any = None) -> np.ndarray:
     if item.draw is not None:
         return item.draw(_state(item, snapshot))
     if isinstance(snapshot, GymnasiumSnapshot):
-        env = clone(snapshot.env)
-        env.unwrapped.render_mode = "rgb_array"  # the environments of a batch have none
+        env = snapshot.make("rgb_array")
     else:
         env = _stage(item)
         env.reset(seed=0)
@@ -177,7 +184,7 @@ def _state(item: CatalogueEntry, snapshot: Any) -> Mapping[str, Any]:
         return tabulate(item).states[snapshot["state"]] if item.finite else snapshot
     if item.locate is not None:
         return item.locate(snapshot.observation)
-    env = snapshot.env.unwrapped
+    env = snapshot.make().unwrapped
     return {name: getattr(env, name) for name in item.state or vars(env)}
 
 
@@ -187,6 +194,9 @@ GAP, MARGIN, LEGEND = 2, 16, 44
 """Pixels between cells, around the map, and for the legend below it."""
 Mark = Callable[[Canvas, float, float, float, Colour], None]
 """Draws a mark of one colour: (canvas, x, y, size, colour)."""
+
+
+_SHAPES: dict[str, Mark] = {"square": square, "triangle": triangle, "circle": circle}
 
 
 class Grid(Canvas):
@@ -225,13 +235,14 @@ def draw_grid_world(layout: Layout, state: Mapping[str, Any]) -> np.ndarray:
         grid.floor(cell, WALL)
     for cell, payment in layout.exits.items():
         _exit(grid, cell, payment)
-    marks: list[Mark] = [triangle if shape == "triangle" else square for shape in layout.shapes]
+    marks: list[Mark] = [_SHAPES[shape] for shape in layout.shapes]
     for item, taken in zip(layout.items, state["taken"], strict=True):
         mark, colour = marks[item.objective], OBJECTIVE_COLOURS[item.objective]
         (x, y), size = grid.centre(item.cell), CELL * 0.56
         mark(grid, x, y, size, mix(colour, FLOOR, FADED) if taken else colour)
         below = size * (0.17 if mark is triangle else 0.02)
-        grid.text(x, y + below, layout.objectives[item.objective], size / 2, FLOOR)  # for colour-blind readers
+        if len(layout.objectives[item.objective]) == 1:
+            grid.text(x, y + below, layout.objectives[item.objective], size / 2, FLOOR)  # for colour-blind readers
     face(grid, *grid.centre(state["cell"]), CELL * 0.6)
     named = zip(marks or [square] * len(layout.objectives), OBJECTIVE_COLOURS, layout.objectives, strict=False)
     grid.legend(list(named))
@@ -242,14 +253,35 @@ def _exit(grid: Grid, cell: Cell, payment: tuple[float, ...]) -> None:
     """Draw a terminal cell: one bar per objective, as high as its reward, and the number below."""
     grid.floor(cell, mix(FLOOR, LINE, 0.45))
     x, y = grid.centre(cell)
-    bars, foot = CELL * 0.44, y + CELL * 0.16
+    bars, foot, width = CELL * 0.44, y + CELL * 0.16, CELL * 0.8 / len(payment)
     for objective, amount in enumerate(payment):
-        left = x + (objective - len(payment) / 2) * CELL * 0.4
+        left = x + (objective - len(payment) / 2) * width
         colour = OBJECTIVE_COLOURS[objective]
-        grid.box(left + 2, foot - bars, CELL * 0.4 - 4, bars, mix(colour, FLOOR, FADED), radius=2)
+        grid.box(left + 2, foot - bars, width - 4, bars, mix(colour, FLOOR, FADED), radius=2)
         if amount:
-            grid.box(left + 2, foot - bars * amount, CELL * 0.4 - 4, bars * amount, colour, radius=2)
-        grid.text(left + CELL * 0.2, foot + 11, f"{amount:g}", 12)
+            grid.box(left + 2, foot - bars * amount, width - 4, bars * amount, colour, radius=2)
+        grid.text(left + width / 2, foot + 11, f"{amount:g}", 12)
+
+
+def draw_four_room(state: Mapping[str, Any]) -> np.ndarray:
+    """Return a picture of Four-Room."""
+    row, column, *taken = state["state"]
+    return draw_grid_world(FOUR_ROOMS, {"cell": (row, column), "taken": taken})
+
+
+def draw_choices(state: Mapping[str, Any]) -> np.ndarray:
+    """Return a picture of Three-Tree: the step on the left, and what was chosen so far in one column for each kind."""
+    counts = [int(count) for count in state["counts"]]
+    grid = Grid(CHOICES + 1, 1 + len(counts))
+    marks: list[tuple[Mark, Colour, str]] = list(zip([square] * 3, OBJECTIVE_COLOURS, NAMES, strict=False))
+    for column, (count, (mark, colour, name)) in enumerate(zip(counts, marks, strict=True), start=1):
+        for row in range(count):
+            x, y = grid.centre((row, column))
+            mark(grid, x, y, CELL * 0.56, colour)
+            grid.text(x, y, name, CELL * 0.28, FLOOR)
+    face(grid, *grid.centre((sum(counts), 0)), CELL * 0.6)
+    grid.legend([*marks, *([(triangle, PURPLE, "recovery")] if state["recovery"] else [])])
+    return grid.pixels()
 
 
 HOME, GOLD, DIAMOND, ENEMIES = (4, 2), (0, 2), (1, 4), ((0, 3), (1, 2))
@@ -494,6 +526,67 @@ def _minecart_legend(canvas: Canvas, content: Sequence[float], side: int) -> Non
         start += width
 
 
+ARM_SIDE, ARM_SCALE = 460, 900.0
+"""The side of the picture of Reacher, and its pixels per metre."""
+UPPER_ARM, FOREARM = 0.1, 0.11
+"""The lengths of the parts of the arm, in metres; the tip of the finger is its end."""
+TARGETS = ((0.14, 0.0), (-0.14, 0.0), (0.0, 0.14), (0.0, -0.14))
+
+
+def draw_arm(state: Mapping[str, Any]) -> np.ndarray:
+    """Return a picture of Reacher from above: the four targets and the arm."""
+    canvas = Canvas(ARM_SIDE, ARM_SIDE, PAPER)
+    for number, (target, colour) in enumerate(zip(TARGETS, OBJECTIVE_COLOURS, strict=True), start=1):
+        canvas.disc(*_on_table(*target), 16, colour)
+        canvas.text(*_on_table(*target), str(number), 15, FLOOR)
+    points = [_on_table(0.0, 0.0), *_joints(state)]
+    for start, end, width in zip(points, points[1:], (11, 8), strict=False):
+        canvas.line(start, end, mix(AGENT, INK, 0.35), width)
+    for point in points:
+        canvas.disc(*point, 9, AGENT)
+    return canvas.pixels()
+
+
+def _on_table(x: float, y: float) -> Point:
+    return ARM_SIDE / 2 + ARM_SCALE * x, ARM_SIDE / 2 - ARM_SCALE * y
+
+
+def _joints(state: Mapping[str, Any]) -> list[Point]:
+    """Return the places of the elbow and of the finger."""
+    shoulder, elbow = (float(angle) for angle in state["data"].qpos[:2])
+    x, y = UPPER_ARM * math.cos(shoulder), UPPER_ARM * math.sin(shoulder)
+    end = x + FOREARM * math.cos(shoulder + elbow), y + FOREARM * math.sin(shoulder + elbow)
+    return [_on_table(x, y), _on_table(*end)]
+
+
+HILL, VALLEY, PER_UNIT = (600, 330), 300.0, 320.0
+"""The size of the picture of Mountain-Car, the height of sea level, and the pixels of one unit of its positions."""
+
+
+def draw_car(state: Mapping[str, Any]) -> np.ndarray:
+    """Return a picture of Mountain-Car: the valley, the goal, the car and its velocity."""
+    canvas, (width, height) = Canvas(*HILL, PAPER), HILL
+    road = [_on_hill(x) for x in np.linspace(LEFTMOST, RIGHTMOST, 120)]
+    canvas.polygon([(road[0][0], height), *road, (road[-1][0], height)], mix(GREEN, FLOOR, 0.55))
+    x, y = _on_hill(GOAL)
+    canvas.line((x, y), (x, y - 46), INK, 2)
+    canvas.polygon([(x, y - 46), (x + 26, y - 38), (x, y - 30)], YELLOW)
+    position, velocity = state["state"]
+    face(canvas, *_car_centre(position), 30)
+    canvas.text(width / 2, 24, f"velocity {velocity:+.3f}", 18)
+    return canvas.pixels()
+
+
+def _on_hill(position: float) -> Point:
+    """Return the place of a position on the road."""
+    return 12 + (position - LEFTMOST) * PER_UNIT, VALLEY - 210 * (0.45 * math.sin(3 * position) + 0.55)
+
+
+def _car_centre(position: float) -> Point:
+    x, y = _on_hill(position)
+    return x, y - 15
+
+
 WALK_CELL = 28
 
 
@@ -584,6 +677,13 @@ def _place_on_field(cart: Mapping[str, Any]) -> Point:
 
 _PLACES: dict[str, Callable[..., Point]] = {
     "pictures:draw_grid_world": lambda layout, state: _in_cell(layout.rows, layout.columns, state["cell"]),
+    "pictures:draw_four_room": lambda state: _in_cell(13, 13, state["state"][:2]),
+    "pictures:draw_choices": lambda state: _in_cell(CHOICES + 1, 4, (int(sum(state["counts"])), 0)),
+    "pictures:draw_arm": lambda state: (_joints(state)[1][0] / ARM_SIDE, _joints(state)[1][1] / ARM_SIDE),
+    "pictures:draw_car": lambda state: (
+        _car_centre(state["state"][0])[0] / HILL[0],
+        _car_centre(state["state"][0])[1] / HILL[1],
+    ),
     "pictures:draw_gathering": lambda state: _in_cell(5, 5, state["current_pos"]),
     "pictures:draw_bottles": _place_in_bottles,
     "pictures:draw_sea": _place_in_sea,

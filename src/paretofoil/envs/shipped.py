@@ -1,4 +1,4 @@
-"""The environments of the paper (three grid worlds and five environments of MO-Gymnasium), and a water reservoir.
+"""The environments of the paper (three grid worlds and five of MO-Gymnasium), the authors' others, a water reservoir.
 
 Nothing here imports MO-Gymnasium or pygame: the ids name the module that Gymnasium imports.
 """
@@ -11,6 +11,7 @@ from typing import Any
 import numpy as np
 
 from paretofoil.core.command import Objective
+from paretofoil.envs import four_room, three_tree
 from paretofoil.envs.catalogue import CatalogueEntry, OneHot
 from paretofoil.envs.gridworld import MOVES, BranchPath, Cell, CollectTwo, GridWorld, RewardLine, neighbours
 from paretofoil.envs.walkroom import DIMENSIONS, action_names, size_of
@@ -205,6 +206,113 @@ def _walkroom(dimensions: int) -> CatalogueEntry:
     )
 
 
+def _three_tree() -> CatalogueEntry:
+    return CatalogueEntry(
+        name="three-tree",
+        gym_id="paretofoil/ThreeTree-v0",
+        objectives=_gains(5.0, *three_tree.NAMES),
+        actions=three_tree.ThreeTree.action_names,
+        phrases=tuple(f"chosen {name}" for name in three_tree.NAMES),
+        max_steps=three_tree.DEPTH,
+        observation_size=5,
+        encode=_as_float32,
+        reference=(0.0, 0.0, 0.0),
+        paper_box=((0.0, 0.0, 0.0), (4.3, 3.8, 3.8)),
+        state=("counts", "recovery"),
+        draw=partial(_later, "pictures:draw_choices"),
+        description="Choose P, S or E four times; each pays mostly its own kind, and what pays depends on the path.",
+    )
+
+
+def _four_room() -> CatalogueEntry:
+    layout = four_room.LAYOUT
+    encode = OneHot((layout.rows, layout.columns) + (1,) * len(layout.items))
+    return CatalogueEntry(
+        name="four-room",
+        gym_id="mo_gymnasium:four-room-v0",
+        objectives=_gains(5.0, *layout.objectives),
+        actions=four_room.MOVES,
+        phrases=tuple(f"gone {move}" for move in four_room.MOVES),
+        max_steps=40,  # as in the authors' runs; the registered id has 200
+        observation_size=encode.size,
+        encode=encode,
+        mask=partial(_later, "four_room:mask_room"),
+        reference=(0.0, 0.0, 0.0),
+        paper_box=((0.0, 0.0, 0.0), (5.0, 5.0, 5.0)),
+        batch=partial(_later, "four_room:BatchFourRoom"),
+        locate=partial(_later, "four_room:locate_room"),
+        draw=partial(_later, "pictures:draw_four_room"),
+        description="Collect squares, triangles and circles in four rooms within 40 steps; the goal pays one of each.",
+    )
+
+
+def _mountain_car() -> CatalogueEntry:
+    return CatalogueEntry(
+        name="mountain-car",
+        gym_id="mo_gymnasium:mo-mountaincar-timespeed-v0",
+        objectives=(
+            Objective("time", "steps", cost=True, natural_low=-200.0, natural_high=0.0),
+            *_gains(210.0, "speed"),
+        ),
+        actions=("left", "coast", "right"),
+        phrases=("accelerated to the left", "coasted", "accelerated to the right"),
+        max_steps=200,
+        start_seed=0,
+        real_returns=True,
+        observation_size=2,
+        encode=_as_float32,
+        reference=(-200.0, 0.0),
+        paper_box=((-200.0, 0.0), (0.0, 210.0)),
+        batch=partial(_later, "mountain_car:BatchMountainCar"),
+        locate=partial(_later, "mountain_car:locate_car"),
+        draw=partial(_later, "pictures:draw_car"),
+        description="Drive a weak car up a hill: arrive early, or gather speed in the valley. One start.",
+    )
+
+
+def _lunar_lander() -> CatalogueEntry:
+    fuel = [Objective(f"{name} fuel", cost=True, natural_low=-1000.0, natural_high=0.0) for name in ("main", "side")]
+    return CatalogueEntry(
+        name="lunar-lander",
+        gym_id="mo_gymnasium:mo-lunar-lander-v3",
+        objectives=(Objective("landing", natural_low=-100.0, natural_high=100.0), Objective("approach"), *fuel),
+        actions=("coast", "left engine", "main engine", "right engine"),
+        phrases=("coasted", "fired the left engine", "fired the main engine", "fired the right engine"),
+        max_steps=1000,
+        start_seed=0,
+        real_returns=True,
+        requires="box2d",
+        observation_size=8,
+        encode=_as_float32,
+        reference=(-100.0, -500.0, -1000.0, -1000.0),
+        paper_box=((-100.0, -500.0, -1000.0, -1000.0), (100.0, 300.0, 0.0, 0.0)),
+        description="Land on the moon: a safe landing and a straight approach against fuel. One start.",
+    )
+
+
+def _reacher() -> CatalogueEntry:
+    turns = ("right", "rest", "left")  # torques of -1, 0 and 1
+    pairs = [(shoulder, elbow) for shoulder in turns for elbow in turns]
+    targets = [Objective(f"target {i}", natural_low=-50.0, natural_high=50.0) for i in range(1, 5)]
+    return CatalogueEntry(
+        name="reacher",
+        gym_id="mo_gymnasium:mo-reacher-v5",
+        objectives=tuple(targets),
+        actions=tuple(f"{shoulder}/{elbow}" for shoulder, elbow in pairs),
+        phrases=tuple(f"turned the shoulder {shoulder} and the elbow {elbow}" for shoulder, elbow in pairs),
+        max_steps=50,
+        start_seed=0,
+        real_returns=True,
+        requires="mujoco",
+        observation_size=6,
+        encode=_as_float32,
+        reference=(-50.0,) * 4,
+        paper_box=((-50.0,) * 4, (50.0,) * 4),
+        draw=partial(_later, "pictures:draw_arm"),
+        description="Turn the two joints of an arm; four targets pay by how near its finger is. One start.",
+    )
+
+
 _BRANCHES = "Two narrow branches of collectibles A and B, and too few steps to take them all."
 _TWO_OF_FOUR = "Collect two of four objectives: the first pays 1.0, the second 0.8."
 _TERMINAL_ROW = "Walk up to the terminal row, where A is paid on the left and B on the right."
@@ -271,4 +379,9 @@ SHIPPED = (
     _water_reservoir("water-reservoir", stochastic=False),
     _water_reservoir("water-reservoir-stochastic", stochastic=True),
     *map(_walkroom, DIMENSIONS),
+    _three_tree(),
+    _four_room(),
+    _mountain_car(),
+    _lunar_lander(),
+    _reacher(),
 )

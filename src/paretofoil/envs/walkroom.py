@@ -4,15 +4,13 @@ The environment is one of the authors' code. The wall is random, but the same fo
 """
 
 from functools import cache
-from typing import Any, TypedDict
+from typing import Any
 
 import gymnasium
 import numpy as np
 
-from paretofoil.core.amounts import ActionSpace
 from paretofoil.core.errors import InvalidInput
-from paretofoil.envs.batch import Observed, Stepped, check_seeds, check_step
-from paretofoil.envs.catalogue import Bounds
+from paretofoil.envs.batch import ArrayBatch
 
 DIMENSIONS = range(2, 10)
 _LOW = 5
@@ -42,70 +40,37 @@ def walls(dimensions: int) -> np.ndarray:
     return ends.ravel()
 
 
-class Walk(TypedDict):
-    """The state of one walk."""
-
-    place: tuple[int, ...]
-    elapsed: int
-
-
-def locate_walk(dimensions: int, observation: np.ndarray) -> Walk:
-    """Return a walk with this observation, at the start of its episode."""
+def locate_walk(dimensions: int, observation: np.ndarray) -> dict[str, Any]:
+    """Return a snapshot of a walk with this observation, at the start of its episode."""
     rows = observation.reshape(dimensions, -1)
     if not (np.sort(rows, axis=1)[:, -2:] == [0.0, 1.0]).all():
         raise InvalidInput.expected(f"a one-hot vector for each of {dimensions} dimensions", observation.tolist())
-    return Walk(place=tuple(rows.argmax(axis=1).tolist()), elapsed=0)
+    return {"place": tuple(rows.argmax(axis=1).tolist()), "elapsed": 0, "ended": False}
 
 
-class BatchWalkRoom:
-    """Walks (implements `BatchEnv`). An observation is one one-hot vector per dimension."""
+class BatchWalkRoom(ArrayBatch):
+    """Walks. An observation is one one-hot vector per dimension."""
 
-    action_space: ActionSpace | None = None
-    bounds: Bounds | None = None
-    stochastic = False
+    name = "place"
 
     def __init__(self, dimensions: int, max_steps: int) -> None:
-        self.max_steps, self.size, self._dimensions = max_steps, size_of(dimensions), dimensions
+        self.size = size_of(dimensions)
         self.observation_size, self.num_actions = dimensions * self.size, 2 * dimensions
         self.num_objectives = dimensions
         self._walls, self._strides = walls(dimensions), self.size ** np.arange(dimensions - 1)
-        self.reset(np.zeros(0, dtype=np.int64))
+        super().__init__((0,) * dimensions, max_steps)
 
-    def reset(self, seeds: np.ndarray) -> Observed:
-        return self.restore(Walk(place=(0,) * self._dimensions, elapsed=0), seeds)
+    def move(self, states: np.ndarray, actions: np.ndarray) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
+        n = self.num_objectives
+        rewards, forward = -np.eye(n)[actions % n], np.where(actions < n, 1, -1)
+        places = states - (rewards * forward[:, None]).astype(np.int64)
+        return places, rewards, places[:, -1] >= self._walls[places[:, :-1] @ self._strides]
 
-    def restore(self, snapshot: Walk, seeds: np.ndarray) -> Observed:
-        rows = len(check_seeds(seeds))
-        self._place = np.tile(np.array(snapshot["place"], dtype=np.int64), (rows, 1))
-        self._elapsed = np.full(rows, snapshot["elapsed"], dtype=np.int64)
-        self._finished = self._at_wall(np.arange(rows)) & (self._elapsed > 0)
-        return self._observe(np.arange(rows))
+    def valid(self, states: np.ndarray) -> np.ndarray:
+        return np.concatenate([states < self.size - 1, states > 0], axis=1)
 
-    def snapshot(self, row: int) -> Walk:
-        return Walk(place=tuple(self._place[row].tolist()), elapsed=int(self._elapsed[row]))
-
-    def step(self, rows: np.ndarray, actions: np.ndarray) -> Stepped:
-        rows, actions = check_step(rows, actions, self._finished, self._masks(np.arange(len(self._place))))
-        n = self._dimensions
-        self._place[rows, actions % n] += np.where(actions < n, 1, -1)
-        self._elapsed[rows] += 1
-        terminated = self._at_wall(rows)
-        truncated = (self._elapsed[rows] >= self.max_steps) & ~terminated
-        self._finished[rows] = terminated | truncated
-        return Stepped(*self._observe(rows), -np.eye(n)[actions % n], terminated, truncated)
-
-    def _at_wall(self, rows: np.ndarray) -> np.ndarray:
-        place = self._place[rows]
-        at_wall: np.ndarray = place[:, -1] >= self._walls[place[:, :-1] @ self._strides]
-        return at_wall
-
-    def _masks(self, rows: np.ndarray) -> np.ndarray:
-        place = self._place[rows]
-        return np.concatenate([place < self.size - 1, place > 0], axis=1)
-
-    def _observe(self, rows: np.ndarray) -> Observed:
-        flat = np.eye(self.size, dtype=np.float32)[self._place[rows]].reshape(len(rows), self.observation_size)
-        return Observed(flat, self._masks(rows))
+    def observe(self, states: np.ndarray) -> np.ndarray:
+        return np.eye(self.size, dtype=np.float32)[states].reshape(len(states), self.observation_size)
 
 
 class WalkRoom(gymnasium.Env):

@@ -55,6 +55,7 @@ class BatchReservoir:
     """Reservoirs (implements `BatchEnv`). An observation is the level; a reward is (-flooding, -deficit)."""
 
     observation_size, num_actions, num_objectives = 1, 1, 2
+    real_returns = True
 
     def __init__(self, stochastic: bool, max_steps: int) -> None:
         self.action_space: ActionSpace | None = RELEASE

@@ -19,14 +19,14 @@ from paretofoil.pcn.replay import Demonstration, Ranking, Replay, erase_loops, r
 RELABELLED = 20
 """The largest number of rollouts of one plan that become samples."""
 SHARE_DECIMALS = 3
-"""Decimals of a return, as a share of the front's width, that count with continuous actions."""
+"""Decimals of a return, as a share of the front's width, that count where returns are real numbers."""
 Plan = tuple[int, ...]
 
 
-def keep_realised(replay: Replay, episodes: Episodes, config: TrainConfig) -> None:
-    """Keep the episodes with the best realised returns."""
+def keep_realised(replay: Replay, episodes: Episodes, config: TrainConfig, real: bool = False) -> None:
+    """Keep the episodes with the best realised returns, which are shortened if they are real numbers."""
     rows, lengths = _usable(episodes, config)
-    labels = _rounded(episodes.returns) if episodes.actions.ndim == 2 else _shortened(episodes.returns, replay)
+    labels = _shortened(episodes.returns, replay) if real else _rounded(episodes.returns)
     no_error = np.zeros(labels.shape[1])
     keep, new = replay.choose(Ranking(labels[rows], np.zeros(labels[rows].shape), lengths[rows]))
     demonstrations = []
@@ -142,7 +142,7 @@ def _usable(episodes: Episodes, config: TrainConfig) -> tuple[np.ndarray, np.nda
 
 
 def _shortened(returns: np.ndarray, replay: Replay) -> np.ndarray:
-    """Return the returns (N, d) of continuous actions, rounded to about a thousandth of the front's width.
+    """Return real-valued returns (N, d), rounded to about a thousandth of the front's width.
 
     Otherwise a return that is hardly better in one objective and far worse in all others would count as nondominated.
     """

@@ -239,7 +239,7 @@ class Trainer:
             estimator = Estimator(self.config, self.env, policy, self.rng)
             self.steps += estimator.keep_expected(self.replay, episodes, plans.codes)
         else:
-            keep_realised(self.replay, episodes, self.config)
+            keep_realised(self.replay, episodes, self.config, self.env.real_returns)
 
     def _learn(self, learning_rates: np.ndarray, front_share: float) -> float:
         """Learn the actions of the replay; front points that are not reached have a larger weight."""
