@@ -66,7 +66,7 @@ def test_four_room_reaches_four_of_the_seven_best_returns() -> None:
     achieved = np.stack([episode.achieved for episode in rollouts(agent, agent.front)])
     assert np.array_equal(achieved, agent.front)
     assert sum((achieved == point).all(axis=1).any() for point in best) == 4
-    assert hypervolume(achieved, np.zeros(3)) >= 0.9 * hypervolume(best, np.zeros(3))
+    assert hypervolume(achieved, np.zeros(3)) >= 0.85 * hypervolume(best, np.zeros(3))
 
 
 def test_resource_gathering_has_three_points_in_expectation() -> None:
