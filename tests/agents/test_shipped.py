@@ -12,8 +12,8 @@ from paretofoil.envs.front import known_front
 from paretofoil.pcn.config import TrainConfig
 
 DETERMINISTIC = {
-    "branch-path": 3, "collect-two": 12, "reward-line": 11, "deep-sea-treasure": 10, "fruit-tree": 128, "walkroom-2": 11,
-    "three-tree": 14,
+    "branch-path": 3, "collect-two": 12, "reward-line": 11, "deep-sea-treasure": 10, "fruit-tree": 128,
+    "walkroom-2": 11, "three-tree": 14,
 }  # fmt: skip
 EIGHT = {*DETERMINISTIC, "minecart", "breakable-bottles", "resource-gathering"}
 OTHERS = {"water-reservoir", "walkroom-3", "four-room"}
