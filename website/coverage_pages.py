@@ -59,23 +59,14 @@ def judge(name: str, code: int, error: str) -> Trial:
 
 
 def try_environment(name: str) -> Trial:
-    """Train an agent for a moment, load it in another process, and explain it."""
+    """Train an agent for a moment, or a little longer if that met no reward, load it in another process, explain it."""
     with tempfile.TemporaryDirectory() as folder:
-        sets = [word for setting, value in BRIEFLY.items() for word in ("--set", f"{setting}={value}")]
-        train = [
-            "train",
-            name,
-            "--steps",
-            "1000",
-            "--out",
-            folder,
-            "--overwrite",
-            "--quiet",
-            "--max-steps",
-            "20",
-            *sets,
-        ]
-        code, _, error = run([*VERB, *train])
+        train = ["train", name, "--steps", "200", "--out", folder, "--overwrite", "--quiet", "--max-steps", "20"]
+        for settings in (BRIEFLY, BRIEFLY | {"warmup": 400}):
+            sets = [word for setting, value in settings.items() for word in ("--set", f"{setting}={value}")]
+            code, _, error = run([*VERB, *train, *sets])
+            if "at least one episode with a reward" not in error:
+                break
         if code:
             return judge(name, code, error)
         notes = [line.removeprefix("note: ") for line in error.splitlines() if line.startswith("note: ")]

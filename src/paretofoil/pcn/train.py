@@ -301,7 +301,8 @@ class Trainer:
     def result(self) -> TrainResult:
         """Return the current policy, measured by greedy rollouts with the environment's own step limit."""
         if not len(self.replay):
-            raise InvalidInput.expected("at least one episode with a reward", f"none in {self.iteration} iterations")
+            what = "at least one episode with a reward (explore longer: steps, minutes, or a larger warmup)"
+            raise InvalidInput.expected(what, f"none in {self.steps:,} steps")
         policy = self.best[1] if self.best is not None else self.learner.network.export()
         evaluation, errors = self._evaluate(self.deployment, policy, self.config.rollouts)
         low, high = self.replay.extremes()
