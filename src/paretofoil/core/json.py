@@ -120,6 +120,12 @@ def schema_name(schema: str) -> str:
 
 def plain(value: Any) -> Any:
     """Return numbers, strings, lists and dicts only; infinity becomes the string "infinity"."""
+    if value is None or isinstance(value, str | int):
+        return value
+    if isinstance(value, float):
+        return float(value) if not math.isinf(value) else "infinity" if value > 0 else "-infinity"
+    if isinstance(value, tuple | list):
+        return [plain(item) for item in value]
     if hasattr(value, "to_dict"):
         return value.to_dict()
     if is_dataclass(value) and not isinstance(value, type):
@@ -128,10 +134,6 @@ def plain(value: Any) -> Any:
         return value.value
     if isinstance(value, np.ndarray | np.generic):
         return plain(value.tolist())
-    if isinstance(value, float) and np.isinf(value):
-        return "infinity" if value > 0 else "-infinity"
-    if isinstance(value, tuple | list):
-        return [plain(item) for item in value]
     return {key: plain(item) for key, item in value.items()} if isinstance(value, Mapping) else value
 
 

@@ -99,7 +99,7 @@ def as_scores(output: Any, commands: np.ndarray) -> np.ndarray:
 
 
 def tells_values(policy: Policy) -> bool:
-    return isinstance(policy, ValuedPolicy) and policy.tells_values
+    return bool(getattr(policy, "tells_values", False))  # much faster than isinstance(policy, ValuedPolicy)
 
 
 def query(policy: Policy, states: np.ndarray, commands: np.ndarray) -> np.ndarray:

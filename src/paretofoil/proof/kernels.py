@@ -22,7 +22,7 @@ KINDS = {"sigmoid": 0, "tanh": 1, "relu": 2}
 
 def compiled(function: F) -> F:
     """Compile a function when it is first called, and store the result for other processes."""
-    return cast(F, numba.njit(cache=True, error_model="numpy")(function))
+    return cast(F, numba.njit(cache=True, error_model="numpy", nogil=True)(function))
 
 
 @compiled
@@ -537,3 +537,162 @@ def _walk(
         least = values[0].min() if count else np.inf
         distance = _length(z) if least >= level else np.inf
     return distance
+
+
+@compiled
+def _least_margins(chain: Chain, points: np.ndarray) -> np.ndarray:
+    """Return the least margin (N,) at points (N, d), together: products of matrices are faster for many points."""
+    sizes, kinds, _ = chain
+    num_layers, least = len(sizes) - 1, np.full(len(points), np.inf)
+    hidden = points
+    for k in range(num_layers):
+        weight, _, bias, _ = _layer(chain, k)
+        out = np.dot(hidden, weight.T)
+        for n in range(len(out)):
+            for i in range(len(bias)):
+                value = out[n, i] + bias[i]
+                if k < num_layers - 1:
+                    out[n, i] = _activate(kinds[k], value)
+                else:
+                    least[n] = min(least[n], value)
+        hidden = out
+    return least
+
+
+@compiled
+def _take_closest(points: np.ndarray, distances: np.ndarray, best: float, z: np.ndarray) -> float:
+    """Write the closest of the points (N, d) to z (d,) if it is closer than the best; return the distance of z."""
+    for n in range(len(points)):
+        if distances[n] < best:
+            best = distances[n]
+            z[:] = points[n]
+    return best
+
+
+@compiled
+def _split(
+    low: np.ndarray, high: np.ndarray, order: np.ndarray, count: int, stretch: np.ndarray
+) -> tuple[np.ndarray, np.ndarray]:
+    """Return the halves (2 count, d) of the first boxes of an order, along the axes that move the network most."""
+    lows, highs = np.empty((2 * count, low.shape[1])), np.empty((2 * count, low.shape[1]))
+    for b in range(count):
+        axis = np.argmax((high[order[b]] - low[order[b]]) * stretch)
+        for half in range(2):
+            lows[b + half * count], highs[b + half * count] = low[order[b]], high[order[b]]
+        highs[b, axis] = lows[b + count, axis] = (low[order[b], axis] + high[order[b], axis]) / 2
+    return lows, highs
+
+
+@compiled
+def _goal(best: float, gaps: np.ndarray) -> float:
+    """Return the lower bound to reach; see `Effort.goal`. The gaps are `gap`, `share` and `allowance`."""
+    if not np.isfinite(best):
+        return np.inf
+    gap = min(gaps[0], gaps[1] * best)
+    return best - max(gap - gaps[2], gap / 2)
+
+
+@compiled
+def prove(
+    chain: Chain,
+    stretch: np.ndarray,
+    region: np.ndarray,
+    box: np.ndarray,
+    levels: np.ndarray,
+    gaps: np.ndarray,
+    starts: np.ndarray,
+    directions: np.ndarray,
+    limits: np.ndarray,
+    z: np.ndarray,
+) -> tuple[float, float, int]:
+    """Search and prove as `Exact` does, and return the distance of the answer z (d,), its lower bound and the boxes.
+
+    The bound is NaN if the limits (batches, boxes, boxes at once) do not suffice. Answers are
+    in the `region` (2, d) and reach the first of the `levels`; proofs hold in the `box` (2, d) for the second.
+    """
+    dim, best, num_boxes, take, undecided = len(z), np.inf, 0, 1, np.inf
+    ends, distances = walk(chain, region[0], region[1], levels[0], starts, 6, 0.3)
+    best = _take_closest(ends, distances, best, z)
+    low, high = box[:1].copy(), box[1:].copy()
+    pool_low, pool_high, pool_bound = np.empty((0, dim)), np.empty((0, dim)), np.empty(0)
+    for batch in range(1, limits[0] + 1):
+        goal, near = _goal(best, gaps), np.empty_like(low)
+        bounds = bound_boxes(chain, low, high, levels[1], goal, near)
+        num_boxes += len(low)
+        alive = np.flatnonzero(bounds < goal)
+        low, high, bounds = low[alive], high[alive], bounds[alive]
+        if len(alive):
+            points = np.concatenate((near[alive], (low + high) / 2))
+            best = _improve(chain, region, levels[0], gaps, batch, points, best, z)
+        large = np.zeros(len(low), dtype=np.bool_)
+        for b in range(len(low)):
+            large[b] = (high[b] - low[b]).max() >= 1e-8
+            if not large[b]:
+                undecided = min(undecided, bounds[b])
+        pool_low, pool_high = np.concatenate((pool_low, low[large])), np.concatenate((pool_high, high[large]))
+        pool_bound = np.concatenate((pool_bound, bounds[large]))
+        goal = _goal(best, gaps)
+        alive = np.flatnonzero(pool_bound < goal)
+        if not len(alive):
+            lower = goal if undecided >= goal else np.nan
+            return _polish(chain, region, levels[0], directions, best, z), lower, num_boxes
+        if num_boxes >= limits[1]:
+            break
+        pool_low, pool_high, pool_bound = pool_low[alive], pool_high[alive], pool_bound[alive]
+        take = min(2 * take, limits[2])
+        order, count = np.argsort(pool_bound), min(take, len(pool_bound))
+        low, high = _split(pool_low, pool_high, order, count, stretch)
+        pool_low, pool_high, pool_bound = pool_low[order[count:]], pool_high[order[count:]], pool_bound[order[count:]]
+    return best, np.nan, num_boxes
+
+
+@compiled
+def _improve(
+    chain: Chain,
+    region: np.ndarray,
+    level: float,
+    gaps: np.ndarray,
+    batch: int,
+    points: np.ndarray,
+    best: float,
+    z: np.ndarray,
+) -> float:
+    """Take points (N, d) of boxes that are closer, and sometimes walk from some; see `_Incumbent.improve`."""
+    for n in range(len(points)):
+        for j in range(len(z)):
+            points[n, j] = min(max(points[n, j], region[0, j]), region[1, j])
+    least, distances, scores = _least_margins(chain, points), np.empty(len(points)), np.empty(len(points))
+    for n in range(len(points)):
+        distance, missing = _length(points[n]), max(level - least[n], 0.0)
+        distances[n], scores[n] = distance if missing == 0.0 else np.inf, distance + 0.1 * missing
+    needed = best - (best - _goal(best, gaps)) / 4 if np.isfinite(best) else np.inf
+    best = _take_closest(points, distances, best, z)
+    if best < needed or batch in (4, 12, 32):
+        spread = np.linspace(0, len(points) - 1, 4).astype(np.int64)
+        picks = np.concatenate((np.argsort(scores, kind="mergesort")[:4], spread))
+        ends, distances = walk(chain, region[0], region[1], level, points[picks], 6, 0.05)
+        best = _take_closest(ends, distances, best, z)
+    return best
+
+
+@compiled
+def _polish(
+    chain: Chain, region: np.ndarray, level: float, directions: np.ndarray, best: float, z: np.ndarray
+) -> float:
+    """Try random changes (S, d) around the answer z (d,) that are closer; see `_Incumbent.polish`."""
+    if not (0.0 < best < np.inf):
+        return best
+    for _ in range(6):
+        near, sizes = z + best * directions, np.empty(len(directions))
+        for n in range(len(near)):
+            share = (1 - 5e-5) * best / max(_length(near[n]), best)
+            for j in range(len(z)):
+                near[n, j] = min(max(near[n, j] * share, region[0, j]), region[1, j])
+        least = _least_margins(chain, near)
+        for n in range(len(near)):
+            sizes[n] = _length(near[n]) if least[n] >= level else np.inf
+        before = best
+        best = _take_closest(near, sizes, best, z)
+        if not best < before:
+            break
+    return best

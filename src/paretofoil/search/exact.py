@@ -17,8 +17,9 @@ from paretofoil.core.options import NO_LIMITS, Limits, Stop, now
 from paretofoil.core.policy import TabularPolicy, ValueTable, WhiteBoxValues, tells_values
 from paretofoil.core.question import MAX_POINTS, Question, QuestionBatch
 from paretofoil.core.search import Finding, Search
+from paretofoil.proof import compiled
 from paretofoil.proof.bounds import region_facets
-from paretofoil.proof.branch_and_bound import Claim, Effort, Proof, branch_and_bound
+from paretofoil.proof.branch_and_bound import Claim, Effort, Proof, at_once, branch_and_bound
 from paretofoil.proof.networks import question_network, require_white_box
 from paretofoil.proof.slack import PROBES, SLACK, Allowance, allowances, slack_for, whole_grid
 from paretofoil.proof.table import DIAMETER, Polytope, polytopes
@@ -34,6 +35,8 @@ _QUICK_BOXES = 100
 """If no walk found an incumbent, a proof of infeasibility with this many boxes is tried before other walks."""
 _PATIENCE = 32
 """After this many batches of boxes, incumbents without the slack are accepted, because it may exceed the gap."""
+_EASY = 1 << 26
+"""Products of an easy proof, which the compiled form does in one call."""
 _SLACK_SHARE = 2e-4
 """Least slack of a proof about action values, as a share of kappa, which scales with the values."""
 _TABLE_TOLERANCE = 1e-6
@@ -132,8 +135,6 @@ class Exact(Search):
         allowed, proof = self._branch_and_bound(
             allowances(question, network, slack, batch.clearance), incumbent, starts
         )
-        if proof.closed:
-            incumbent.polish()
         lower = max(0.0, proof.lower - float(length(allowed.around, batch.norm)))
         tolerance = min(self.gap, self.share * incumbent.distance)
         certificate = Certificate(
@@ -164,7 +165,9 @@ class Exact(Search):
             claim = allowed.claim(question, question.kappa)
             distance = float(length(allowed.around, question.norm))
             effort = replace(incumbent.effort, allowance=distance, max_boxes=max(1, self.max_boxes - boxes))
-            proof = Proof(0.0, 0, Stop.COMPLETE)
+            proof = incumbent.settle(claim, effort, starts[0]) if number == 0 else Proof(0.0, 0, Stop.COMPLETE)
+            if proof.closed:
+                return allowed, proof
             if number == 0 and not incumbent.begin(*starts):
                 proof = branch_and_bound(claim, replace(effort, max_boxes=min(_QUICK_BOXES, self.max_boxes)))
             if not proof.closed:
@@ -181,6 +184,7 @@ class Exact(Search):
             boxes += proof.boxes
             proof = replace(proof, boxes=boxes)
             if proof.closed:
+                incumbent.polish()
                 return allowed, proof
             if proof.lower >= best[1].lower:
                 best = allowed, proof
@@ -251,6 +255,29 @@ class _Incumbent:
     @property
     def scaled_change(self) -> np.ndarray | None:
         return self.budget.scaled_change[0].copy() if np.isfinite(self.distance) else None
+
+    def settle(self, claim: Claim, effort: Effort, starts: np.ndarray) -> Proof:
+        """Walk from the starts (N, d) and prove in one compiled call, if the claim is covered and the proof is easy."""
+        unsettled = Proof(0.0, 0, Stop.COMPLETE)
+        if claim.chain is None or now() >= effort.deadline:
+            return unsettled
+        network, change = claim.network, np.zeros(len(claim.low))
+        limits = _PATIENCE, min(effort.max_boxes, _EASY // network.work), at_once(network.work)
+        distance, lower, boxes = compiled.kernels.prove(
+            claim.chain,
+            network.stretch,
+            np.stack(self.question.room),
+            np.stack([claim.low, claim.high]),
+            np.array([self.safe.level, claim.level]),
+            np.array([effort.gap, effort.share, effort.allowance]),
+            starts,
+            _directions(len(change)),
+            np.array(limits),
+            change,
+        )
+        if np.isfinite(distance) and not self._offer(change[None], np.array([distance])):
+            return unsettled
+        return unsettled if np.isnan(lower) else Proof(max(0.0, lower), boxes, Stop.PROVEN)
 
     def begin(self, starts: np.ndarray, valid: np.ndarray) -> bool:
         """Walk from the starts (N, d), offer the closest valid one, and return whether there is an incumbent."""

@@ -1,9 +1,9 @@
 """The runner: answers the open questions of a study in chunks, locally or on a cluster, and writes each chunk."""
 
-import json
 import logging
 import os
 import platform
+import re
 import time
 from collections.abc import Callable, Generator, Iterable, Iterator, Mapping
 from contextlib import closing
@@ -31,6 +31,8 @@ log = logging.getLogger(__name__)
 MAX_WORKERS = 10_000
 CASES_AT_ONCE = 4_096
 """Number of cases that are listed, and whose questions wait in memory, at a time."""
+_TIMINGS = re.compile(r'(?<!\\)("seconds": )[-+.\w]+')
+"""Timings in the JSON of an answer; they become 0, so that rows are the same in every run."""
 EngineName = Literal["local", "dask", "ray"]
 Item = TypeVar("Item")
 Result = TypeVar("Result")
@@ -164,7 +166,7 @@ def answer_chunk(chunk: Chunk) -> list[Row]:
             answer.status,
             None if answer.closest is None else answer.closest.distance,
             answer.total_queries,
-            json.dumps(_without_timings(answer.to_dict()), allow_nan=False),
+            _TIMINGS.sub(r"\g<1>0.0", answer.to_json()),
             answer.search.seconds,
         )
         for case, answer in zip(chunk.cases, answers, strict=True)
@@ -177,13 +179,6 @@ def _answers(chunk: Chunk) -> list[Answer]:
     if outcomes and isinstance(search, Exact):
         return [question.answer(search) for question in outcomes]
     return ask([question for question in questions if isinstance(question, Question)], search, actions=chunk.actions)
-
-
-def _without_timings(value: Any) -> Any:
-    """Return the JSON value with every `seconds` set to 0, so that it is the same in every run."""
-    if isinstance(value, dict):
-        return {key: 0.0 if key == "seconds" else _without_timings(item) for key, item in value.items()}
-    return [_without_timings(item) for item in value] if isinstance(value, list) else value
 
 
 def _check_engine(engine: str, workers: int | None, address: str | None) -> int:
