@@ -4,6 +4,7 @@ import importlib.util
 import itertools
 from collections.abc import Iterator
 from dataclasses import replace
+from typing import Any
 
 import numpy as np
 import pytest
@@ -14,7 +15,7 @@ from paretofoil.core.question import QuestionBatch
 from paretofoil.proof import compiled
 from paretofoil.proof.branch_and_bound import Claim, bound_boxes
 from paretofoil.proof.networks import MarginNetwork, rounding_pads
-from paretofoil.search import Exact
+from paretofoil.search import Exact, exact
 from paretofoil.search.trust_region import NetworkMargins, walk
 
 pytest.importorskip("numba")
@@ -145,3 +146,41 @@ def test_networks_that_are_not_covered_stay_in_the_numpy_form() -> None:
     assert claim.chain is not None
     assert replace(claim, norm="linf").chain is None
     assert random_claim(("elu",), 0).chain is None
+
+
+def test_an_easy_question_is_proven_in_one_compiled_call_and_others_as_before(monkeypatch: pytest.MonkeyPatch) -> None:
+    policy = random_pcn(2, objectives=3)
+    questions = [random_question(policy, seed) for seed in range(8)]
+    assert compiled.enable()
+    with monkeypatch.context() as only_one_call:
+        only_one_call.setattr(exact, "branch_and_bound", None)
+        easy = Exact().run(QuestionBatch(questions))
+    monkeypatch.setattr(exact, "_EASY", 0)
+    for one, other in zip(easy, Exact().run(QuestionBatch(questions)), strict=True):
+        assert one.certificate is not None
+        assert other.certificate is not None
+        assert one.certificate.status == other.certificate.status
+        assert one.certificate.upper == pytest.approx(other.certificate.upper, rel=1e-3)
+
+
+def test_an_answer_of_the_compiled_form_that_the_policy_refuses_is_not_used(monkeypatch: pytest.MonkeyPatch) -> None:
+    policy = random_pcn(3, objectives=3)
+    questions = [random_question(policy, seed) for seed in range(6)]
+    assert compiled.enable()
+    expected = Exact().run(QuestionBatch(questions))
+    prove = compiled.kernels.prove
+
+    def too_close(*arguments: Any) -> tuple[float, float, int]:
+        distance, lower, boxes = prove(*arguments)
+        arguments[-1][:] *= 0.5
+        return distance / 2, lower / 2, boxes
+
+    monkeypatch.setattr(compiled.kernels, "prove", too_close)
+    found = [f for f in expected if f.scaled_change is not None]
+    assert found
+    for one, other in zip(expected, Exact().run(QuestionBatch(questions)), strict=True):
+        assert one.certificate is not None
+        assert other.certificate is not None
+        assert one.certificate.status == other.certificate.status
+        if one.scaled_change is not None:
+            assert other.certificate.upper == pytest.approx(one.certificate.upper, rel=1e-3)
