@@ -18,6 +18,8 @@ VIEWS = {
     "stage": QUESTION,
     "table": "#agent=breakable-bottles&command=-18,50,0&step=5&foil=pickup",
     "outcomes": "#agent=reward-line&command=0.5,0.5&step=2",
+    "outcome": "#agent=deep-sea-treasure&command=8,-8&step=5&outcome=treasure >= 50, visits (7, 7)",
+    "impossible": "#agent=breakable-bottles&command=-18,50,0&step=1&outcome=steps <= 2, never takes left",
     "help": "",
     "episode": QUESTION + "&explore=episode",
     "compare": QUESTION + '&explore=compare&compare={"search":"nearest-front"}',
@@ -34,9 +36,9 @@ def settle(visit: Visit, page: Any, view: str) -> None:
     start = {"environments": ".environment-card", "goals": ".goal", "profiles": ".goal", "help": ".environment-card",
              "outcomes": ".stage"}  # fmt: skip
     page.wait_for_selector(start.get(view, ".answer .sentence"))
-    for fold in page.locator("summary").all():
+    for fold in page.locator("details:not([open]) > summary").all():
         fold.click()
-    if view in ("stage", "table"):
+    if view in ("stage", "table", "outcome"):
         page.locator(".answer .show").first.click()
         page.wait_for_selector(".verdict-text")
     if view == "outcomes":

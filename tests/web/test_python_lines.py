@@ -12,6 +12,14 @@ ASKED: list[dict[str, Any]] = [
     {"options": {"ranges": {"treasure": [1.0, 20.5]}, "box": "paper"}, "seconds": 7.5},
     {"command": [8.25, -8.0], "step": 1},
     {"foil": None, "outcome": "treasure >= 20, ends", "options": {"norm": "linf"}},
+    {
+        "agent": "resource-gathering",
+        "command": [0.0, 0.0, 1.0],
+        "step": 0,
+        "foil": None,
+        "outcome": "gold >= 1",
+        "share": 0.6,
+    },
 ]
 
 

@@ -50,6 +50,8 @@ BAD_QUESTIONS: list[tuple[dict[str, Any], int, str]] = [
     ({"outcome": "ends"}, 422, "expected either a foil or an outcome, got both"),
     ({"foil": None, "outcome": "treasur >= 20"}, 422, "did you mean treasure >= 20?"),
     ({"foil": None, "outcome": "ends", "search": "cf-zoo"}, 422, "expected a search for outcomes among auto, exact"),
+    ({"foil": None, "outcome": "treasure >= 8"}, 422, "expected an outcome that the episode does not meet already"),
+    ({"foil": None, "outcome": "treasure >= 9", "share": 0}, 422, "share: expected a number above 0"),
     ({"foil": None, "outcome": "x" * 501}, 422, "outcome: expected at most 500 characters"),
     ({"search": "exat"}, 422, "expected a search among auto"),
     ({"search": "__import__"}, 422, "expected a search among auto"),

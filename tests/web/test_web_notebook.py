@@ -80,7 +80,7 @@ def test_an_answer_without_an_episode_cannot_be_explored() -> None:
     decision = pf.rollout(agent, (0.5, 0.5))[2]
     answer = pf.explain(agent.policy, state=decision.state, command=decision.command, foil=1,
                         valid_actions=decision.valid_actions, space=agent.space)  # fmt: skip
-    with pytest.raises(pf.InvalidInput, match="expected an answer about an action at a step of an agent's episode"):
+    with pytest.raises(pf.InvalidInput, match="expected an answer about a step of an agent's episode"):
         answer.explore()
 
 
@@ -89,3 +89,8 @@ def test_an_answer_that_was_read_from_json_is_explored_with_the_shipped_agent() 
     answer = pf.explain(agent, pf.rollout(agent, (8, -8))[5], foil="down")
     page = pf.Answer.from_dict(answer.to_dict()).explore()
     assert "command=8.0,-8.0&step=5&foil=down" in page.html.replace("\\u0026", "&")
+
+
+def test_an_answer_about_an_outcome_is_explored_at_its_question() -> None:
+    answer = pf.explain(pf.load_agent("reward-line"), (0.5, 0.5), pf.outcome("A >= 0.9"))
+    assert "command=0.5,0.5&step=0&outcome=A+%3E%3D+0.9" in answer.explore().html.replace("\\u0026", "&")

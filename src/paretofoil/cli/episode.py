@@ -16,6 +16,9 @@ if TYPE_CHECKING:
     from paretofoil.core.decision import Episode
 
 
+_OUTCOME = "Outcome of the whole episode that the page answers, too, such as 'treasure >= 50'. It may be repeated."
+
+
 @shared.with_options(without=["attainable"])
 def episode(
     agent: shared.AgentName,
@@ -29,6 +32,7 @@ def episode(
     as_json: Annotated[bool, typer.Option("--json", help="Print the flip map as JSON.")] = False,
     plot: shared.Plot = None,
     html: Annotated[Path | None, typer.Option(help="HTML file for a page that needs no server.")] = None,
+    outcome: Annotated[list[str] | None, typer.Option(help=_OUTCOME)] = None,
     allow_import: shared.AllowImport = None,
     quiet: shared.Quiet = False,
 ) -> None:
@@ -36,12 +40,17 @@ def episode(
     from paretofoil.agents.agent import rollout
     from paretofoil.cli.progress import bars
     from paretofoil.cli.typed import find_agent, read_command, read_options, read_steps
-    from paretofoil.core.options import Limits
+    from paretofoil.core.errors import InvalidInput
+    from paretofoil.core.options import DEFAULTS, Limits
     from paretofoil.explanation.explain import explain_episode, steps_of
+    from paretofoil.explanation.outcome import check_outcome
+    from paretofoil.explanation.outcome import outcome as make_outcome
     from paretofoil.explanation.questions import foils_of
     from paretofoil.show.flip_map import summary
     from paretofoil.show.numbers import number_of
 
+    if outcome and html is None:
+        raise InvalidInput.expected("--html with --outcome (or use `paretofoil explain --outcome`)", "no --html")
     limits, chosen = Limits(seconds, queries), None if steps is None else read_steps(steps)
     if html is not None:
         shared.check_web()
@@ -53,6 +62,8 @@ def episode(
         from paretofoil.web.standalone import check_page, save_page
 
         for_page(loaded)
+        for text in outcome or ():
+            check_outcome(loaded, make_outcome(text), "auto", DEFAULTS, decisions[0])
         check_page(html, sum(bool(foils_of(loaded, decision)) for decision in steps_of(decisions, chosen)))
     lines = None if as_json else _stream(loaded, decisions, chosen, settings.box)
     with bars(quiet) as start:
@@ -85,7 +96,17 @@ def episode(
     if html is not None:
         with bars(quiet) as start:
             report = start("saving")
-            save_page(html, agent, flips, seed=seed, search=search, limits=limits, options=settings, report=report)
+            save_page(
+                html,
+                agent,
+                flips,
+                seed=seed,
+                search=search,
+                limits=limits,
+                options=settings,
+                outcomes=outcome or (),
+                report=report,
+            )
         say_written("the page", html, quiet=as_json)
 
 

@@ -222,10 +222,17 @@ class _Reader:
         return InvalidInput.expected(f"clauses such as {examples}", did_you_mean(clause, clauses))
 
 
-def check_outcome(agent: Agent, outcome: Outcome, method: Any, options: Options) -> None:
-    """Raise an error, before anything is computed, if an outcome cannot be the foil of this agent."""
+def check_outcome(
+    agent: Agent, outcome: Outcome, method: Any, options: Options, decision: Decision | None = None
+) -> None:
+    """Raise an error, before the search, if an outcome cannot be the foil of this agent.
+
+    With a decision: also if the episode after it meets the outcome already.
+    """
     read_outcome(outcome, agent)
     _choose_proof(agent, method, NO_LIMITS, options)
+    if decision is not None and is_met(agent, decision, outcome):
+        raise InvalidInput.expected("an outcome that the episode does not meet already", repr(str(outcome)))
 
 
 def _search_for(agent: Agent, decision: Decision, outcome: Outcome, options: Options, *effort: float) -> OutcomeSearch:

@@ -544,15 +544,27 @@ class _Words:
         return f"With this margin, {self.foil} must be at least {times} times as probable as any other action."
 
 
+def runs_text(answer: Answer) -> str:
+    """Return "87 % of 200 runs meet it, 95 % interval 81 % to 91 %"; empty for an action, and without chance."""
+    consequence = None if answer.rollouts is None else answer.rollouts.quoted
+    return "" if consequence is None else _share_of_runs(consequence)
+
+
 def _runs(consequence: Consequence, other: Consequence | None) -> str:
     """Return how many of several runs meet the outcome, with a confidence interval; or the end of a single one."""
+    if share := _share_of_runs(consequence):
+        return f" (mean ± standard error; {share})"
+    return " (stopped by the step limit)" if other and consequence.finished < other.finished else ""
+
+
+def _share_of_runs(consequence: Consequence) -> str:
     if consequence.repeats == 1 or consequence.met is None:
-        return " (stopped by the step limit)" if other and consequence.finished < other.finished else ""
+        return ""
     from paretofoil.explanation.influence import likely_share  # it imports scipy.stats, which takes a second
 
     low, high = likely_share(round(consequence.met * consequence.repeats), consequence.repeats)
-    interval = f"{percent(consequence.met)} of {consequence.repeats:,} runs meet it, 95 % interval"
-    return f" (mean ± standard error; {interval} {percent(low)} to {percent(high)})"
+    interval = f"{percent(low)} to {percent(high)}"
+    return f"{percent(consequence.met)} of {consequence.repeats:,} runs meet it, 95 % interval {interval}"
 
 
 def _rollout_notes(new: Consequence, old: Consequence) -> str:

@@ -16,6 +16,7 @@ from paretofoil.core.command import CommandSpace, as_vector
 from paretofoil.core.decision import Episode
 from paretofoil.core.json import plain
 from paretofoil.core.policy import WhiteBoxPolicy, action_values, probabilities, query, tells_values
+from paretofoil.envs.batch import tabulate
 from paretofoil.envs.pictures import place_of
 from paretofoil.explanation.attainable import consequence
 from paretofoil.explanation.episodes import is_provable
@@ -65,6 +66,8 @@ def agent_document(store: AgentStore, name: str) -> dict[str, Any]:
         "provenance": plain(dict(agent.provenance)),
         "white_box": isinstance(agent.policy, WhiteBoxPolicy),
         "atlas": has_atlas(agent),
+        "returns": [asdict(objective) for objective in agent.environment.objectives],
+        "cells": cells_document(agent),
         "guide": None if guide is None or len(guide.command) != space.dim or space.simplex else asdict(guide),
     }
 
@@ -72,6 +75,23 @@ def agent_document(store: AgentStore, name: str) -> dict[str, Any]:
 def has_atlas(agent: Agent) -> bool:
     """Return whether the outcome of every command can be proven, and drawn as a map."""
     return agent.space.dim == 2 and not (agent.space.simplex or agent.environment.stochastic) and is_provable(agent)
+
+
+def cells_document(agent: Agent) -> list[dict[str, Any]]:
+    """Return the cells that an outcome can name, "(3, 4)", and where each is on the picture.
+
+    It is empty if the environment has no such cells, or if several are at the same place of the picture.
+    """
+    entry = agent.environment
+    if not entry.finite or place_of(entry, {"state": 0}) is None:
+        return []
+    places: dict[str, Any] = {}
+    for number, state in enumerate(tabulate(entry).states):
+        cell = ", ".join(f"{x:g}" for x in np.atleast_1d(state[entry.state[0]]).tolist())
+        places.setdefault(f"({cell})", place_of(entry, {"state": number}))
+    if len(set(places.values())) < len(places):
+        return []
+    return [{"cell": cell, "place": plain(place)} for cell, place in places.items()]
 
 
 def searches_document() -> list[dict[str, Any]]:

@@ -129,6 +129,9 @@ class AnswerRequest(EpisodeRequest):
         str | None,
         Field(max_length=500, examples=["treasure >= 50"], description="Outcome of the episode, instead of `foil`."),
     ] = None
+    share: Annotated[
+        float, Field(gt=0, le=1, description="Share of the runs that must meet the outcome, where chance plays a part.")
+    ] = 0.5
     search: SearchName = "auto"
     options: KnownOptions = DEFAULTS
     seconds: Seconds = 10.0

@@ -41,16 +41,16 @@ def explore_agent(agent: Agent) -> "Page":
 def explore_answer(answer: Answer) -> "Page":
     """Return the page about the agent of an answer, opened at its question."""
     question = answer.question
-    if not question.agent or question.step is None or question.foil is None:
-        raise InvalidInput.expected("an answer about an action at a step of an agent's episode", repr(answer))
+    if not question.agent or question.step is None:
+        raise InvalidInput.expected("an answer about a step of an agent's episode", repr(answer))
     agent = load_agent(question.agent) if answer.live is None or answer.live.agent is None else answer.live.agent
     collected = 0 if question.collected is None or agent.space.simplex else question.collected
     command = (question.command + collected).tolist()
     decision = decision_in(agent, command, question.step)
     if not np.allclose(decision.command, question.command) or decision.action != question.chosen:
         raise InvalidInput.expected("an answer about a step of a greedy episode", f"{answer!r} at another state")
-    link = {"command": comma_separated(command), "step": question.step, "foil": question.actions[question.foil]}
-    return Page(agent, link)
+    foil = {"foil": question.foil_name} if question.outcome is None else {"outcome": question.outcome}
+    return Page(agent, {"command": comma_separated(command), "step": question.step, **foil})
 
 
 class Page(AnyWidget):

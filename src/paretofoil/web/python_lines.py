@@ -8,6 +8,7 @@ from typing import Any
 from paretofoil.agents.agent import Agent
 from paretofoil.agents.store import module_address, shipped_folder
 from paretofoil.core.options import DEFAULTS, Options
+from paretofoil.explanation.outcome import Outcome
 from paretofoil.web.agent_store import IN_MEMORY
 
 _DEFAULTS: dict[str, Any] = {"steps": None, "search": "auto", "seed": 0}
@@ -29,8 +30,11 @@ def python_lines(kind: str, agent: Agent, address: str, request: Mapping[str, An
         others.append(f"options=pf.{options!r}")
     if kind == "answer":
         seed = [f"seed={request['seed']}"] if request["seed"] else []
-        text = request.get("outcome")
-        foil = f"foil={agent.actions[request['foil']]!r}" if text is None else f"foil=pf.outcome({text!r})"
+        if request["outcome"] is None:
+            foil = f"foil={agent.actions[request['foil']]!r}"
+        else:
+            share = "" if request["share"] == Outcome.share else f", share={request['share']:g}"
+            foil = f"foil=pf.outcome({request['outcome']!r}{share})"
         calls = [
             f"decision = pf.rollout({', '.join(['agent', command, *seed])})[{request['step']}]",
             f"answer = pf.explain({', '.join(['agent', 'decision', foil, limits, *others])})",

@@ -7,7 +7,7 @@ import base64
 import hashlib
 import json
 import re
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import asdict
 from graphlib import CycleError, TopologicalSorter
 from pathlib import Path
@@ -52,6 +52,7 @@ def save_page(
     search: str = "auto",
     limits: Limits = NO_LIMITS,
     options: Options = DEFAULTS,
+    outcomes: Sequence[str] = (),
     report: Report,
 ) -> None:
     """Write an episode, its flip map and the answers to all of its questions as one HTML file.
@@ -64,12 +65,13 @@ def save_page(
         search: The search of the flip map.
         limits: Limits of the search. If there is no time limit, the server's applies.
         options: Options of the search.
+        outcomes: Outcomes of the whole episode that are asked about at the start, with the default options.
         report: Called after each answer.
     """
     check_page(path, len(set(flip_map.steps)))
     asked = {"search": search, "options": asdict(options), **asdict(limits)}
     saved = _SavedEpisode(agent, flip_map, seed, asked)
-    saved.save_all(report)
+    saved.save_all(report, outcomes)
     first_line = f"if (!window.location.hash) window.location.hash = {json.dumps(saved.link)};"
     write_whole(path, page_with(page_folder(), saved.to_json(), first_line).encode())
 
@@ -92,7 +94,7 @@ class _SavedEpisode:
         command, first = comma_separated(self._episode["command"]), min(self._flip_map.steps, default=0)
         return f"#{urlencode({**self._episode, 'command': command, 'step': first}, safe=',')}"
 
-    def save_all(self, report: Report) -> None:
+    def save_all(self, report: Report, outcomes: Sequence[str]) -> None:
         document = agent_document(self._store, self._name)
         self._save("GET", "/api/agents", [agent_summary(self._store, self._name)])
         self._save("GET", f"/api/agents/{quote(self._name, safe='')}", document)
@@ -105,11 +107,16 @@ class _SavedEpisode:
         for step in sorted(set(self._flip_map.steps)) if document["white_box"] else ():
             request = {"agent": self._name, "state": episode["decisions"][step]["state"]}
             self._save("POST", "/api/folded", self._run("folded", request), request)
-        total = len(self._flip_map.answers)
-        for done, (step, answer) in enumerate(zip(self._flip_map.steps, self._flip_map.answers, strict=True)):
-            report(done, total)
-            self._save_answer({**self._episode, "step": step, "foil": answer.question.foil})
-        report(total, total)
+        actions = self._store.agent(self._name).actions
+        asked: list[dict[str, Any]] = [
+            {"step": step, "foil": actions[answer.question.foil or 0]}
+            for step, answer in zip(self._flip_map.steps, self._flip_map.answers, strict=True)
+        ]
+        asked += [{"step": 0, "outcome": outcome} for outcome in outcomes]
+        for done, fields in enumerate(asked):
+            report(done, len(asked))
+            self._save_answer({**self._episode, **fields})
+        report(len(asked), len(asked))
 
     def to_json(self) -> str:
         """Return all responses as JSON, with the pictures in the place of their links."""
@@ -127,9 +134,9 @@ class _SavedEpisode:
     def _save_answer(self, fields: dict[str, Any]) -> None:
         """Save the answer for the page's default options, and the rollouts of the commands that it names."""
         defaults = AnswerRequest(**fields).model_dump(mode="json")
-        result = self._run("answer", {**defaults, **self._fields})
-        foil = self._store.agent(self._name).actions[fields["foil"]]
-        request = {**defaults, "foil": foil, "options": {}, "seconds": None, "queries": None}  # as the page asks
+        given = self._fields if defaults["outcome"] is None else {}
+        result = self._run("answer", self._run("check-answer", {**defaults, **given}))
+        request = {**defaults, "options": {}, "seconds": None, "queries": None, "share": None}  # as the page asks
         self._save("POST", "/api/answers", _done(result), request)
         quoted, rollouts = (result["answer"][name] or {} for name in ("quoted", "rollouts"))
         for issued in (quoted.get("command"), (rollouts.get("attainable") or {}).get("command")):

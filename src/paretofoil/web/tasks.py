@@ -20,6 +20,7 @@ from paretofoil.explanation.explain import explain, explain_episode
 from paretofoil.explanation.outcome import check_outcome, outcome
 from paretofoil.explanation.questions import find_action, make_questions
 from paretofoil.search.registry import choose_search
+from paretofoil.show.sentences import runs_text
 from paretofoil.web.agent_store import load_from
 from paretofoil.web.documents import (
     check_state,
@@ -88,7 +89,8 @@ def _check_answer(agent: Agent, request: Request) -> Any:
         got = "neither" if request["foil"] is None else "both"
         raise InvalidInput.expected("either a foil or an outcome", got)
     if request["outcome"] is not None:
-        check_outcome(agent, outcome(request["outcome"]), request["search"], Options(**request["options"]))
+        end = outcome(request["outcome"], share=request["share"])
+        check_outcome(agent, end, request["search"], Options(**request["options"]), decision)
         return request
     foil = find_action(request["foil"], agent.actions, decision.valid_actions)
     if foil == decision.action:
@@ -139,13 +141,14 @@ def _answer(agent: Agent, request: Request, report: Report) -> dict[str, Any]:
     answer = explain(
         agent,
         decision,
-        foil=request["foil"] if request.get("outcome") is None else outcome(request["outcome"]),
+        foil=request["foil"] if request["outcome"] is None else outcome(request["outcome"], share=request["share"]),
         limits=Limits(request["seconds"], request["queries"]),
         search=request["search"],
         seed=request["seed"],
         options=Options(**request["options"]),
     )
-    return {"answer": answer.to_dict(), "sentence": str(answer), "paragraph": answer.paragraph()}
+    texts = {"sentence": str(answer), "paragraph": answer.paragraph(), "runs": runs_text(answer)}
+    return {"answer": answer.to_dict(), **texts}
 
 
 def _flip_map(agent: Agent, request: Request, report: Report) -> dict[str, Any]:

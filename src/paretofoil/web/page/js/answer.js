@@ -2,8 +2,12 @@
 
 import { announce, bringIntoView, button, el, errorBox, refill } from "./dom.js";
 import { answerDetails, changePicture } from "./answer_details.js";
+import { deliveredOutcome, easierOutcomes, foilName, outcomeWords } from "./outcome.js";
 import { isSaved } from "./saved.js";
 import { commandText, plainNumbers, present } from "./text.js";
+
+/** The longest time limit of a question, in seconds. */
+const LONGEST = 60;
 
 /** Return what is proven about an answer. The quoted command is rounded: a slightly smaller change may exist. */
 function proofLabel(answer) {
@@ -11,8 +15,12 @@ function proofLabel(answer) {
   const within = restricted ? " with these options" : "";
   if (answer.status === "proven infeasible")
     return ["never", `Proven for every command in the search region${within}`];
-  if (answer.status === "not found") return ["open", "Not found. Nothing is proven"];
-  if (answer.status === "found" || !(answer.lower_bound > 0)) return ["open", "Found. A smaller change may exist"];
+  const bound = answer.lower_bound > 0 && `${percentDown(answer.lower_bound)} of the ranges`;
+  if (answer.status === "not found")
+    return ["open", bound ? `Not found. Proven: no change of less than ${bound} works` : "Not found. Nothing is proven"];
+  if (answer.status === "found")
+    return ["open", `Found. A smaller change may exist${bound ? `, but none of less than ${bound} (proven)` : ""}`];
+  if (!bound) return ["open", "Found. A smaller change may exist"];
   const larger = Math.max(0, answer.quoted.distance / answer.lower_bound - 1);
   return ["proven", `Proven: at most ${percentUp(larger)} larger than the smallest change${within}`];
 }
@@ -20,6 +28,12 @@ function proofLabel(answer) {
 /** Return a share in percent, rounded up: a proven bound must stay true. */
 function percentUp(share) {
   return `${Math.ceil(1000 * share - 1e-9) / 10} %`;
+}
+
+/** Return a share in percent, rounded down to two digits. */
+function percentDown(share) {
+  const unit = 10 ** (Math.floor(Math.log10(100 * share)) - 1);
+  return `${Number((Math.floor((100 * share) / unit) * unit).toPrecision(2))} %`;
 }
 
 /** @param {import("./state.js").Store} store */
@@ -48,12 +62,20 @@ export function createAnswer(scope, store, controller) {
 function parts(state, controller, closest) {
   const { agent, foil, answer } = state;
   if (answer.status === "idle") return [];
-  const question = el("h2", {}, `Why not ${agent.actions[foil]}?`);
+  const question = el("h2", {}, `Why not ${foilName(agent, foil)}?`);
   if (answer.status === "waiting") return [question, waiting(answer.progress, controller)];
   if (answer.status === "cancelled")
     return [question, el("p", {}, "The search was cancelled."), again(foil, controller)];
-  if (answer.status === "failed") return [question, errorBox(answer.error, () => controller.ask(foil))];
+  if (answer.status === "failed") return [question, failure(state, controller)];
   return [question, ...finished(state, controller, closest)];
+}
+
+/** Return why a question failed. An outcome may be typed: then the message says what is wrong with it. */
+function failure({ foil, answer: { error } }, controller) {
+  const typed = typeof foil === "object" && error.status === 422;
+  return typed
+    ? errorBox(error.message.replace(/^./, (first) => first.toUpperCase()))
+    : errorBox(error, () => controller.ask(foil));
 }
 
 function waiting(share, controller) {
@@ -77,6 +99,8 @@ function again(foil, controller) {
 
 /** Return the library's sentence with short numbers. That of an impossible foil is in the details, with its margin. */
 function sentenceOf(agent, { sentence, answer }) {
+  const { outcome } = answer.question;
+  if (outcome) return plainNumbers(sentence.replace(`"${outcome}"`, `“${outcomeWords(agent, outcome)}”`));
   if (answer.status !== "proven infeasible" || answer.question.foil === null)
     return plainNumbers(sentence || answer.sentence);
   return `Nothing that you can ask for makes the agent choose ${agent.actions[answer.question.foil]} here.`;
@@ -89,6 +113,7 @@ export function answerParts(agent, result) {
   return [
     el("p", { class: "sentence" }, sentenceOf(agent, result)),
     answer.quoted && changePicture(agent.objectives, answer.question.command, answer.quoted.command),
+    result.runs && el("p", { class: "small" }, `With this command, ${plainNumbers(result.runs)}.`),
     el("p", { class: `proof ${kind}` }, label),
   ];
 }
@@ -112,11 +137,47 @@ function finished(state, controller, closest) {
         }),
         button("Show on the map", () => bringIntoView(document.querySelector("canvas.space"), "center")),
       ),
-    !answer.quoted && nextSteps(state, controller, closest),
+    !answer.quoted && (answer.question.outcome ? easier(state, controller) : nextSteps(state, controller, closest)),
+    answer.question.outcome && longer(state, controller),
+    answer.question.outcome && answer.quoted && delivered(state, controller),
     attainable(agent, answer, controller),
     alternatives(agent, answer, controller),
     answerDetails(state, result),
   ];
+}
+
+/** Return what to do if no command leads to the outcome: ask earlier in the episode, or for less. */
+function easier({ agent, foil, step }, controller) {
+  if (isSaved()) return null;
+  const others = easierOutcomes(agent, foil.outcome).map(({ outcome, label }) =>
+    button(label, () => controller.askAt(step, { ...foil, outcome }), { class: "easier" }),
+  );
+  const earlier = step > 0 && button("Ask from the start", () => controller.askAt(0, foil), { class: "primary" });
+  const note = !others.length && !earlier && el("p", {}, "Try another outcome in the form above.");
+  return el("div", { class: "next-steps" }, earlier, others, note);
+}
+
+/** Return a button that asks for a command with the outcome whose episode also brings what the command asks for. */
+function delivered({ agent, foil, step, answer: { result } }, controller) {
+  const outcome = deliveredOutcome(agent, foil.outcome);
+  const { quoted, rollouts, question } = result.answer;
+  const brings = rollouts?.quoted.achieved.every((x, i) => {
+    const asked = quoted.command[i] + (question.collected?.[i] ?? 0);
+    return Math.abs(x - asked) <= 0.01 * agent.space.scale[i];
+  });
+  if (!outcome || brings || isSaved()) return null;
+  return el(
+    "div",
+    { class: "attainable" },
+    el("p", {}, "With this command the agent does not bring exactly what you ask for."),
+    button("Find a command that it fulfils", () => controller.askAt(step, { ...foil, outcome })),
+  );
+}
+
+/** Return a button that searches longer, if the time limit ended the search. */
+function longer({ answer: { result }, settings }, controller) {
+  const over = result.answer.search.stop === "out of time" && (settings.seconds ?? 0) < LONGEST && !isSaved();
+  return over && button("Search for up to a minute", () => controller.setSettings({ seconds: LONGEST }));
 }
 
 /** Return what to do if no command leads to the foil: another step, or the closest outcome that can be reached here. */

@@ -1,6 +1,7 @@
 /** The parts of an answer: the change as bars; its numbers, its proof, and the lines of Python that give the same answer. */
 
 import { button, copy, el, save } from "./dom.js";
+import { foilName } from "./outcome.js";
 import { amount, commandText, percent, quantity, short } from "./text.js";
 
 /** @param {AnswerResult} result */
@@ -34,21 +35,17 @@ function rows(agent, answer) {
       "Scaled distance",
       `${short(quoted.distance)} (${norm}); proven lower bound ${short(answer.lower_bound)}`,
     ],
-    quoted && [
-      `Probability of ${actions[foil]}`,
-      `${percent(probabilities[foil])} → ${percent(quoted.probabilities[foil])}`,
-    ],
-    quoted && [
-      `Probability of ${actions[chosen]}`,
-      `${percent(probabilities[chosen])} → ${percent(quoted.probabilities[chosen])}`,
-    ],
+    ...(quoted && foil !== null ? [foil, chosen] : []).map((action) => [
+      `Probability of ${actions[action]}`,
+      `${percent(probabilities[action])} → ${percent(quoted.probabilities[action])}`,
+    ]),
     answer.proven_range && ["Proven range", rangeText(agent, answer.proven_range)],
     rollouts?.quoted && ["Outcome of the new command", commandText(agent.objectives, rollouts.quoted.achieved)],
     rollouts?.original && [
       "Outcome of the original command",
       commandText(agent.objectives, rollouts.original.achieved),
     ],
-    answer.proof && ["Proof", proofText(answer.proof)],
+    answer.proof && ["Proof", proofText(answer.proof, foil === null ? "meets the outcome" : "leads to the foil")],
     answer.proof && ["Assumptions", answer.proof.assumptions],
     ["Cost", `${queries.toLocaleString("en")} queries, ${short(search.seconds, 2)} s`],
   ].filter(Boolean);
@@ -65,15 +62,15 @@ export function rangeText(agent, range) {
     .join(", ");
 }
 
-function proofText(certificate) {
+function proofText(certificate, does) {
   const count = certificate.boxes.toLocaleString("en");
   const boxes = `${count} ${certificate.boxes === 1 ? "box" : "boxes"} bounded`;
-  if (certificate.status === "infeasible") return `no command of the search region leads to the foil; ${boxes}`;
-  return `no command closer than ${short(certificate.lower)} leads to the foil; ${boxes}`;
+  if (certificate.status === "infeasible") return `no command of the search region ${does}; ${boxes}`;
+  return `no command closer than ${short(certificate.lower)} ${does}; ${boxes}`;
 }
 
 function exports(state, result) {
-  const name = `${state.agent.name}-${state.step}-${state.agent.actions[state.foil]}`;
+  const name = `${state.agent.name}-${state.step}-${foilName(state.agent, state.foil)}`.replace(/[^\w-]+/g, "-");
   const lines = button("Copy the lines of Python", () => copy(result.python, lines));
   return [
     result.python && lines,

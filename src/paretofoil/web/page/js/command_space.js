@@ -130,7 +130,7 @@ export function createCommandSpace(scope, store, controller, onRelease = () => {
     const { box } = frame;
     const decision = decisionOf(state);
     if (map) pen.drawImage(painting, box.x, box.y, box.width, box.height);
-    if (map && state.foil !== null)
+    if (map && typeof state.foil === "number")
       drawContour(pen, frame, contour(marginsOf(map, state.foil), state.settings.options.kappa ?? KAPPA));
     if (map) drawNames(pen, frame, places, state.agent.actions.map(signed));
     const remaining = state.agent.front.map((point) =>

@@ -116,9 +116,10 @@ async function drawOther(other, state, signal) {
       ),
     );
   const head = [scene(agent, decision), stateNote(state, decision)];
-  if (foil === null || !decision.valid_actions.includes(foil))
-    return other.show(head, orAskFirst(state, el("p", {}, `“${agent.actions[foil]}” is not valid there.`)));
-  if (decision.action === foil)
+  if (foil === null) return other.show(head, orAskFirst(state, null));
+  if (typeof foil === "number" && !decision.valid_actions.includes(foil))
+    return other.show(head, el("p", {}, `“${agent.actions[foil]}” is not valid there.`));
+  if (typeof foil === "number" && decision.action === foil)
     return other.show(head, el("p", { class: "sentence" }, `It ${present(agent, foil)} by itself.`));
   other.show(head, el("p", { class: "loading" }, "Searching …"));
   const settings = comparison.search ? { ...state.settings, search: comparison.search } : state.settings;

@@ -120,6 +120,7 @@ export function createController(store) {
   function show(agent, episode, command, seed, changes) {
     store.set({
       ...NEW_STEP,
+      draft: null,
       flips: IDLE,
       influence: IDLE,
       settings: DEFAULT_SETTINGS,
@@ -160,8 +161,10 @@ export function createController(store) {
           comparison,
         };
         show(agent, episode, link.command, link.seed, changes);
-        const foil = agent.actions.indexOf(link.foil);
-        if (foil >= 0) await ask(foil);
+        const action = agent.actions.indexOf(link.foil);
+        const { outcome, share } = link;
+        if (outcome) await ask(share ? { outcome, share } : { outcome });
+        else if (action >= 0) await ask(action);
       },
       () => openLink(link),
     );
@@ -179,7 +182,7 @@ export function createController(store) {
     onStepShown();
   }
 
-  /** Show the question of a cell of the flip map. */
+  /** Ask at a step. */
   function askAt(step, foil) {
     store.set({ playing: false, arrived: false });
     goToStep(step);
@@ -224,12 +227,16 @@ export function createController(store) {
     }
   }
 
-  /** Ask why not this action. */
+  /**
+   * Ask why not this action, or this outcome.
+   * @param {Foil} foil
+   */
   async function ask(foil) {
     foreground.abort();
     foreground = new AbortController();
     const { signal } = foreground;
     const changes = { foil, playing: false, arrived: false, bySearch: {}, rollout: null };
+    if (typeof foil === "object") store.set({ draft: foil.outcome });
     store.set({ ...changes, answer: { ...IDLE, status: "waiting" } });
     fold().catch(() => {});
     const onProgress = (progress) => {
@@ -405,9 +412,12 @@ export function foilsOf(state) {
 /**
  * Return the server's request for a question.
  * @param {State} state
+ * @param {Foil} foil
+ * @param {Settings} settings
  */
 export function questionOf(state, foil, settings) {
   const { agent, command, seed, step } = state;
   const set = Object.fromEntries(Object.entries(settings).filter(([, value]) => value !== null));
-  return { agent: agent.name, command, seed, step, foil: agent.actions[foil], ...set };
+  const named = typeof foil === "number" ? { foil: agent.actions[foil] } : foil;
+  return { agent: agent.name, command, seed, step, ...named, ...set };
 }

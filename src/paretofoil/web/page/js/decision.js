@@ -6,6 +6,7 @@ import { questionOf } from "./controller.js";
 import { button, el, refill, withHiddenText } from "./dom.js";
 import { isSaved } from "./saved.js";
 import { amountsTable, endingText } from "./stage.js";
+import { createOutcomeForm } from "./outcome_form.js";
 import { DEFAULT_SETTINGS, cellsOf, decisionOf } from "./state.js";
 import { badge, percent, present, sign } from "./text.js";
 
@@ -23,7 +24,7 @@ export function createDecision(scope, store, controller) {
     "The bars show how likely each action is. Ask “Why not?”: the answer is the smallest change of your command with " +
       "which it would have done that instead.",
   );
-  root.append(head, list, hint);
+  root.append(head, list, hint, createOutcomeForm(scope, store, controller));
   scope.draw(["foil", "arrived"], ({ foil, arrived }) => (hint.hidden = foil !== null || arrived || isSaved()));
   scope.draw(["step", "episode", "arrived"], (state) => refill(head, heading(state)));
   scope.draw(["step", "episode", "foil", "precomputed", "flips"], (state) => fill(list, state, controller));

@@ -17,7 +17,8 @@ export function writeLink(state) {
     fields.set("command", state.command.join(","));
     if (state.seed) fields.set("seed", String(state.seed));
     fields.set("step", String(state.step));
-    if (state.foil !== null) fields.set("foil", state.agent.actions[state.foil]);
+    if (typeof state.foil === "number") fields.set("foil", state.agent.actions[state.foil]);
+    else if (state.foil) for (const [name, value] of Object.entries(state.foil)) fields.set(name, String(value));
     const { search, seconds, queries, options } = state.settings;
     if (search !== DEFAULT_SETTINGS.search) fields.set("search", search);
     if (seconds !== null) fields.set("seconds", String(seconds));
@@ -51,6 +52,8 @@ export function readLink(hash) {
     seed: readWhole(fields.get("seed")) ?? 0,
     step: readWhole(fields.get("step") ?? fields.get("time")) ?? 0, // links of earlier versions have a time
     foil: fields.get("foil"),
+    outcome: fields.get("outcome"),
+    share: Number(fields.get("share")) || null,
     settings: {
       search: fields.get("search") ?? DEFAULT_SETTINGS.search,
       seconds: readWhole(fields.get("seconds")),

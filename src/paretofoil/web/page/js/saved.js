@@ -27,9 +27,19 @@ export function hasResponse(method, path, body) {
   return !isSaved() || Boolean(findResponse(method, path, body));
 }
 
-function findResponse(method, path, body) {
+/** Return the questions about outcomes that were saved with the page. */
+export const savedOutcomes = () =>
+  entries()
+    .filter(({ path, body }) => path === "/api/answers" && body.outcome)
+    .map(({ body }) => body);
+
+function entries() {
   saved ??= readSaved(document.getElementById("episode").textContent);
-  return saved.answers.find((entry) => entry.method === method && entry.path === path && matches(entry.body, body));
+  return saved.answers;
+}
+
+function findResponse(method, path, body) {
+  return entries().find((entry) => entry.method === method && entry.path === path && matches(entry.body, body));
 }
 
 function readSaved(text) {

@@ -70,7 +70,7 @@ export function createSpaceControls(store, controller, canvas, onRelease) {
     sliders.limit(region);
     sliders.show(probe);
     axes?.show(axesOf(state));
-    compare.hidden = state.foil === null || isSaved();
+    compare.hidden = typeof state.foil !== "number" || isSaved();
     reset.hidden = !state.probe;
     reach.hidden = !state.answer.result?.answer.quoted;
     const rest = agent.space.kind === "simplex" || !state.step ? "" : " from here on";

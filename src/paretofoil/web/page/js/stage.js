@@ -4,6 +4,7 @@ import { loadPicture, showPicture } from "./api.js";
 import { announce, bringIntoView, button, el, errorBox, refill, svg } from "./dom.js";
 import { wholeCommand } from "./controller.js";
 import { influenceSteps } from "./influence.js";
+import { cellAt, outcomeWords, readClauses, writeClauses } from "./outcome.js";
 import { probabilities } from "./policy.js";
 import { isSaved } from "./saved.js";
 import { decisionOf } from "./state.js";
@@ -92,8 +93,19 @@ export function createStage(scope, store, controller) {
     marks.scrollLeft = mark.offsetLeft - marks.offsetLeft - marks.clientWidth / 2; // scrolls nothing else
     if (film[at + 1]) loadPicture(film[at + 1].picture).catch(() => {});
   });
-  scope.draw(["step", "arrived", "rollout", "rolloutAt", "probe", "folded"], (state) => {
+  scope.draw(["step", "arrived", "rollout", "rolloutAt", "probe", "folded", "draft"], (state) => {
     refill(overlay, trails(state));
+  });
+  scope.draw(["draft"], ({ draft }) => sheet.classList.toggle("picking", draft !== null && agent.cells.length > 0));
+  sheet.addEventListener("click", (event) => {
+    const { draft } = store.get();
+    if (draft === null || !agent.cells.length) return;
+    const { left, top, width, height } = picture.getBoundingClientRect();
+    const { cell } = cellAt(agent, (event.clientX - left) / width, (event.clientY - top) / height, width / height);
+    const clauses = readClauses(agent, draft);
+    const before = clauses.find(({ kind }) => kind === "visits");
+    const picked = /** @type {Clause} */ ({ kind: "visits", never: before?.never ?? false, value: cell });
+    store.set({ draft: writeClauses([...clauses.filter((clause) => clause !== before), picked]) });
   });
   scope.draw(["playing", "step", "arrived", "rollout", "rolloutAt"], (state) => {
     const ended = positionOf(state) === film.length - 1;
@@ -133,6 +145,14 @@ export function createStage(scope, store, controller) {
     const original = framesOf(agent, state.episode);
     const passed = rest ? original : original.slice(0, at + 1);
     return [
+      ...pickedCells(state).map(({ place: [x, y], never }) =>
+        svg("circle", {
+          class: never ? "picked never" : "picked",
+          cx: x * width,
+          cy: y * height,
+          r: (26 * width) / 640,
+        }),
+      ),
       line(points(passed), "trail"),
       rest && flag(points(original).at(-1), "trail-end"),
       rest && line(points(film.slice(0, at + 1)), "trail other"),
@@ -162,6 +182,14 @@ export function createStage(scope, store, controller) {
     el("div", { class: "frame" }, sheet),
     controls,
     marks,
+  );
+}
+
+/** Return the cells of the outcome in the form. */
+function pickedCells({ agent, draft }) {
+  const picked = readClauses(agent, draft ?? "").filter(({ kind }) => kind === "visits");
+  return picked.flatMap(({ value, never }) =>
+    agent.cells.filter(({ cell }) => cell === value).map(({ place }) => ({ place, never })),
   );
 }
 
@@ -252,16 +280,23 @@ function showVerdict(root, state, controller) {
  * Return "It went down and got 5 treasure in 7 steps instead of 8 treasure in 8 steps. The new command asks for …".
  * From three objectives on, the amounts are in the table below it.
  */
-export function verdictText({ agent, episode, rollout }) {
+export function verdictText(state) {
+  const { agent, episode, rollout } = state;
   const { rest } = rollout;
   const limit = rest.terminated === false ? " and reached the step limit" : "";
-  const first = `It ${past(agent, rest.decisions[0].action)}${limit}`;
+  const first = `${metText(state)}It ${past(agent, rest.decisions[0].action)}${limit}`;
   if (agent.objectives.length > 2) return `${first}. ${promiseOf(agent, rest)}`.trim();
   const got = rest.achieved_text;
   const compared =
     got === episode.achieved_text ? `still got ${got}` : `got ${got} instead of ${episode.achieved_text}`;
   const whole = plainNumbers(commandText(agent.objectives, wholeCommand(agent, rollout)));
   return `${first} and ${compared}. ${promiseOf(agent, rest, whole)}`.trim();
+}
+
+/** Return that the command of an answer about an outcome leads to it. A single run says nothing if chance has a part. */
+function metText({ agent, foil, rollout }) {
+  if (typeof foil !== "object" || foil === null || rollout.kind === "probe" || agent.stochastic) return "";
+  return `Now it meets “${outcomeWords(agent, foil.outcome)}”. `;
 }
 
 /** Return whether the new command delivered what it asks for. A single run says nothing about probabilities. */

@@ -20,6 +20,7 @@ const START = {
   arrived: false,
   playing: false,
   foil: null,
+  draft: null,
   settings: DEFAULT_SETTINGS,
   answer: IDLE,
   precomputed: {},

@@ -37,6 +37,10 @@ interface Agent extends AgentSummary {
   stochastic: boolean;
   white_box: boolean;
   atlas: boolean;
+  /** The objectives of the environment, in whose terms outcomes are. */
+  returns: Objective[];
+  /** Cells that outcomes can name, with their places on the picture, in shares of its width and height. */
+  cells: Array<{ cell: string; place: [number, number] }>;
   guide: { rules: string; command: number[]; step: number; best: string[] } | null;
 }
 
@@ -110,6 +114,20 @@ interface Rollout {
   error?: Error;
 }
 
+/** What the agent did not do: an action by its number, or an outcome of the whole episode. */
+type Foil = number | { outcome: string; share?: number };
+
+/** A part of an outcome, see `outcome.js`. */
+interface Clause {
+  kind: "limit" | "ends" | "takes" | "visits" | "other";
+  name?: string;
+  sign?: string;
+  number?: number;
+  never?: boolean;
+  value?: string;
+  text?: string;
+}
+
 interface State {
   view: "environments" | "goals" | "episode";
   agents: AgentSummary[];
@@ -121,7 +139,9 @@ interface State {
   step: number;
   arrived: boolean;
   playing: boolean;
-  foil: number | null;
+  foil: Foil | null;
+  /** The outcome in the form, as text; null if the form is closed. */
+  draft: string | null;
   settings: Settings;
   optionInfos: OptionInfo[];
   answer: Task<AnswerResult>;
@@ -168,7 +188,9 @@ interface Answer {
   question: {
     command: number[];
     chosen: number;
-    foil: number;
+    /** null if the foil is an outcome. */
+    foil: number | null;
+    outcome: string | null;
     norm: string;
     probabilities: number[];
     low: number[];
@@ -178,7 +200,7 @@ interface Answer {
     held: number[];
     free: number[];
   };
-  search: { name: string; queries: Record<string, number>; seconds: number };
+  search: { name: string; stop: string; queries: Record<string, number>; seconds: number };
   quoted: Counterfactual | null;
   proof: { status: string; lower: number; boxes: number; assumptions: string } | null;
   proven_range: Region | null;
@@ -202,6 +224,8 @@ interface AnswerResult {
   answer: Answer;
   sentence: string;
   paragraph?: string;
+  /** How many of several runs meet the outcome, where chance plays a part. */
+  runs?: string;
   python?: string;
 }
 
