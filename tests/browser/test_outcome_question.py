@@ -1,4 +1,4 @@
-"""An outcome as the question: put together in the form, clicked in the picture or typed, and answered like any other."""
+"""An outcome as the question: put together in a form, clicked in the picture or typed, and answered like an action."""
 
 from typing import Any
 
