@@ -36,7 +36,7 @@ def settle(visit: Visit, page: Any, view: str) -> None:
     start = {"environments": ".environment-card", "goals": ".goal", "profiles": ".goal", "help": ".environment-card",
              "outcomes": ".stage"}  # fmt: skip
     page.wait_for_selector(start.get(view, ".answer .sentence"))
-    for fold in page.locator("details:not([open]) > summary").all():
+    for fold in page.query_selector_all("details:not([open]) > summary"):
         fold.click()
     if view in ("stage", "table", "outcome"):
         page.locator(".answer .show").first.click()
