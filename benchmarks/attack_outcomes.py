@@ -25,9 +25,9 @@ import numpy as np
 import paretofoil as pf
 from paretofoil.core.answer import Status
 from paretofoil.envs.episode import DECIMALS, EXACT, greedy, run_episodes
-from paretofoil.explanation.atlas import Atlas
+from paretofoil.explanation.atlas import Atlas, ends_of
 from paretofoil.explanation.atlas_boxes import Cells
-from paretofoil.explanation.compare import Comparison, differ, ends_of
+from paretofoil.explanation.compare import Comparison, differ
 
 TWO_OBJECTIVES = ["reward-line", "branch-path", "deep-sea-treasure", "deep-sea-treasure-early"]
 AGENTS = [*TWO_OBJECTIVES, "collect-two"]

@@ -209,7 +209,10 @@ def test_a_slice_needs_two_objectives_and_a_command(options: dict[str, Any]) -> 
 
 
 def test_shares_of_boxes_are_drawn_as_bars_with_what_was_sampled(four: Atlas, tmp_path) -> None:
-    sampled = replace(four, sampled=sampled_atlas(pf.load_agent("collect-two"), 200, 0))
+    region = four.low, four.high
+    agent = pf.load_agent("collect-two")
+    drawn = sampled_atlas(agent, random_commands(agent, 200), region)
+    sampled = replace(four, sampled=drawn)
     figure = sampled.plot(tmp_path / "bars.png")
     assert "points: of sampled commands" in figure.axes[0].get_xlabel()
     assert "points" not in four.plot().axes[0].get_xlabel()

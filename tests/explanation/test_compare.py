@@ -9,8 +9,8 @@ from policies import random_pcn, with_output_bias
 
 import paretofoil as pf
 from paretofoil.core.errors import InvalidInput
-from paretofoil.explanation.atlas import Atlas, overlay
-from paretofoil.explanation.compare import Comparison, differ, ends_of
+from paretofoil.explanation.atlas import Atlas, ends_of, overlay
+from paretofoil.explanation.compare import Comparison, differ
 from paretofoil.show.compare import DIFFERENT, SAME
 
 

@@ -1,5 +1,6 @@
 """Agents with continuous actions in their environment: decisions, rollouts, flip maps, influence, outcomes, studies."""
 
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
@@ -9,10 +10,16 @@ import pytest
 import paretofoil as pf
 from paretofoil.agents.agent import Agent, rollout_from
 from paretofoil.agents.store import read_agent, save_agent
+from paretofoil.core.amounts import CallableActor
 from paretofoil.core.decision import Decision
 from paretofoil.core.errors import InvalidInput
+from paretofoil.envs.water_reservoir import RELEASE
+from paretofoil.explanation.atlas import ends_of, random_commands
 from paretofoil.explanation.attainable import consequence
 from paretofoil.explanation.flip_map import FlipMap
+from paretofoil.explanation.influence import likely_share
+from paretofoil.explanation.report import examine
+from paretofoil.show.report import parts, verdict
 from paretofoil.study import CaseRule, make_study, read_rows, run_study
 
 COMMAND = np.array([-36.0, -78.0])
@@ -126,8 +133,6 @@ def test_outcomes_are_met_by_the_rollout(agent: Agent) -> None:
     answer = pf.explain(agent, COMMAND, pf.outcome("flooding <= 10"))
     assert answer.status is pf.Status.FOUND
     assert pf.rollout(agent, answer.command).achieved[0] >= -10  # type: ignore[arg-type]
-    with pytest.raises(InvalidInput, match="clauses such as"):
-        pf.explain(agent, COMMAND, pf.outcome("takes release"))
 
 
 def test_chance_gives_means_of_consequences() -> None:
@@ -151,8 +156,6 @@ def test_a_study_asks_about_directions(agent: Agent, tmp_path: Path) -> None:
 def test_what_needs_discrete_actions_says_so(agent: Agent) -> None:
     episode = pf.rollout(agent, COMMAND)
     for call in (
-        lambda: pf.atlas(agent),
-        lambda: pf.compare(agent, agent),
         lambda: pf.influence_episode(agent, episode),
         lambda: agent.probabilities(episode[0].state, COMMAND),
     ):
@@ -181,3 +184,69 @@ def test_a_policy_must_have_the_actions_of_its_environment(agent: Agent) -> None
     actor = type("Other", (), {"actions": other, "amounts": lambda self, s, c: c[:, :1]})()
     with pytest.raises(InvalidInput, match="a policy with the continuous actions"):
         Agent("wrong", actor, "water-reservoir", agent.space, agent.front)  # type: ignore[arg-type]
+
+
+def releases_under(agent: Agent, command: Any) -> np.ndarray:
+    return np.array([decision.amounts for decision in pf.rollout(agent, command)])[:, 0]
+
+
+def test_an_outcome_may_be_an_amount_that_is_released_at_some_step_or_never(agent: Agent) -> None:
+    for text, met in (
+        ("takes release >= 75", lambda releases: (releases >= 75).any()),
+        ("takes 70 <= release <= 71", lambda releases: ((releases >= 70) & (releases <= 71)).any()),
+        ("never takes release >= 60", lambda releases: not (releases >= 60).any()),
+    ):
+        assert not met(releases_under(agent, COMMAND))
+        answer = pf.explain(agent, COMMAND, pf.outcome(text))
+        assert answer.status is pf.Status.FOUND
+        assert met(releases_under(agent, answer.command))
+        assert f'"{text}"' in str(answer)
+    for wrong, message in (
+        ("takes release", 'such as "release >= 30"'),
+        ("takes release + 10", "a change of the chosen amount"),
+        ("takes release >= 151", "within 0 to 150"),
+        ("tkes release >= 75", r"did you mean takes release >= 75\?"),
+    ):
+        with pytest.raises(InvalidInput, match=message):
+            pf.explain(agent, COMMAND, pf.outcome(wrong))
+
+
+def test_the_outcomes_of_sampled_commands_are_returns_within_one_percent(agent: Agent) -> None:
+    found = pf.atlas(agent, samples=500, seed=3)
+    assert found.samples == 500
+    assert "returns that differ by at most 1 % of the range count as equal" in str(found)
+    commands = random_commands(agent.space.low, agent.space.high, 500, 3)
+    achieved = ends_of(agent, commands)[:, :-1]
+    outcomes = np.array([found.outcomes[number].achieved for number in found.outcome_of])
+    assert (np.abs(achieved - outcomes) <= 0.01 * agent.space.scale + 1e-8).all()
+    near = (np.abs(achieved[:, None] - agent.front) <= 0.01 * agent.space.scale).all(axis=2).any(axis=1)
+    assert found.on_front == pytest.approx(near.mean())
+    assert 0.05 < near.mean() < 0.95
+    assert found.delivers == pytest.approx((achieved >= commands - 0.01 * agent.space.scale).all(axis=1).mean())
+    assert found.outcome_at(commands[0]) is None
+
+
+def test_agents_with_continuous_actions_are_compared_by_rollouts(agent: Agent) -> None:
+    assert agent.actor is not None
+    amounts = agent.actor.amounts
+    careless = replace(agent, name="careless", policy=CallableActor(lambda s, c: 1.05 * amounts(s, c), RELEASE))
+    found = pf.compare(agent, careless, samples=300)
+    commands = random_commands(agent.space.low, agent.space.high, 300, 0)
+    off = np.abs(ends_of(agent, commands) - ends_of(careless, commands))[:, :2]
+    assert found.differ == likely_share(int((off > 0.01 * agent.space.scale).any(axis=1).sum()), 300)
+    assert found.reached[0] == len(agent.front) > found.reached[1]
+    assert "nothing is proven; returns that differ by at most 1 % of the range count as equal" in str(found)
+    same = pf.compare(agent, agent, samples=300)
+    assert same.differ[0] == 0
+    assert same.example is None
+
+
+def test_a_report_card_of_continuous_actions_has_every_part(agent: Agent) -> None:
+    report = examine(agent, seconds=2.0)
+    assert not report.missing
+    assert verdict(report).level == "good"
+    rows = {part.title: part.rows for part in parts(report)}
+    assert [row[1] for row in rows["Where the command matters"]] == ["release (m³)"] * 12
+    assert {row[0] for row in rows["What it never does"]} > {"at least 75 m³ of release"}
+    chance = examine(replace(agent, environment="water-reservoir-stochastic"), seconds=1.0)
+    assert set(chance.missing) == {"atlas", "neighbours"}

@@ -84,10 +84,6 @@ class Agent:
             raise InvalidInput.expected(expected, f"{self.name} with {self.policy.actions!r}")
         return self.policy
 
-    def require_discrete(self) -> None:
-        """Raise an error if actions are continuous."""
-        assert self.discrete_policy is not None
-
     def amounts_at(self, state: np.ndarray) -> ActionSpace | None:
         """Return the space of the continuous actions that can be carried out in an encoded state.
 

@@ -233,6 +233,23 @@ def make_limits(foil: AmountFoil | str, actions: ActionSpace, amounts: np.ndarra
     return tuple(limits)
 
 
+def fixed_limits(foil: AmountFoil | str, actions: ActionSpace) -> tuple[Limit, ...]:
+    """Return the limits of a foil that does not depend on the amounts that the policy chooses."""
+    foil = read_foil(foil) if isinstance(foil, str) else foil
+    for condition in getattr(foil, "conditions", ()):
+        if condition.relative:
+            example = f'"{condition.name} >= {actions.high[actions.index(condition.name)] / 2:g}"'
+            got = "a change of the chosen amount, which depends on the command"
+            raise InvalidInput.expected(f"limits of the amount, such as {example}", got)
+    return make_limits(foil, actions, actions.low, kappa=0.0)
+
+
+def keep_limits(limits: Sequence[Limit], amounts: np.ndarray) -> np.ndarray:
+    """Return whether amounts (..., dimensions) keep all limits: (...) bool."""
+    kept = [limit.slope * (amounts[..., limit.dimension] - limit.amount) >= 0 for limit in limits]
+    return np.logical_and.reduce(kept)
+
+
 def _outwards(amount: float, width: float, *, up: bool) -> float:
     """Return an amount, rounded away from the present amount to about a thousandth of the range."""
     decimals = 3 - floor(log10(width))
@@ -349,7 +366,7 @@ class FoilPolicy:
 
     def is_kept(self, amounts: np.ndarray) -> bool:
         """Return whether amounts (dimensions,) keep all limits."""
-        return all(limit.slope * (amounts[limit.dimension] - limit.amount) >= 0 for limit in self.limits)
+        return bool(keep_limits(self.limits, amounts))
 
     @property
     def rows(self) -> tuple[np.ndarray, np.ndarray]:

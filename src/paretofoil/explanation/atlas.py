@@ -6,7 +6,8 @@ the cell makes a step; a line cuts off a part in which that is so; or the cell i
 A slice, in which only two of more objectives vary, is cut in the same way.
 
 For other numbers of objectives, up to four, boxes take the place of polygons (`atlas_boxes`). Where no proof is
-possible, and where it leaves too much undecided, commands are sampled.
+possible, and where it leaves too much undecided, commands are sampled. With continuous actions hardly two commands have
+the same return; returns within 1 % of the range of each objective are then one outcome.
 """
 
 from collections.abc import Callable, Sequence
@@ -17,6 +18,7 @@ from typing import Any
 import numpy as np
 
 from paretofoil.agents.agent import Agent, as_command, run_greedy
+from paretofoil.core.answer import DELIVERED
 from paretofoil.core.command import Objective
 from paretofoil.core.display import show
 from paretofoil.core.errors import InvalidInput, as_seed, as_whole
@@ -83,6 +85,8 @@ class Atlas:
     """The shares among sampled commands, if the proof left more commands undecided than it should."""
     assumed: float = 0.0
     """The rounding error, in margins, that the proofs assume because it is measured; 0 if it is derived."""
+    tolerance: float = 0.0
+    """Returns that differ from an outcome by at most this share of each objective's range belong to it."""
 
     def __repr__(self) -> str:
         return f"<Atlas {self.agent!r}: {self.sentence()}>"
@@ -188,10 +192,11 @@ def atlas(
         cells, stop = partition.run(undecided, progress)
         result = _of_boxes(agent, cells, stop, begin, partition.episodes.assumed)
     else:
-        return sampled_atlas(agent, samples, seed, low, high)
+        return sampled_atlas(agent, random_commands(low, high, samples, seed), (low, high))
     if result.undecided <= undecided + SUMMING:
         return result
-    return replace(result, sampled=sampled_atlas(agent, samples, seed, low, high))
+    sampled = sampled_atlas(agent, random_commands(low, high, samples, seed), (low, high))
+    return replace(result, sampled=sampled)
 
 
 def _slice(agent: Agent, vary: Sequence[str] | None, command: Any) -> tuple[np.ndarray, np.ndarray]:
@@ -208,7 +213,6 @@ def _slice(agent: Agent, vary: Sequence[str] | None, command: Any) -> tuple[np.n
 
 def has_proven_atlas(agent: Agent) -> bool:
     """Return whether the outcomes of an agent's commands are proven as a map; raise an error if they have none."""
-    agent.require_discrete()  # with continuous ones, hardly two commands have the same outcome
     require_deterministic(agent)
     return agent.space.dim == 2 and is_provable(agent)
 
@@ -390,7 +394,7 @@ def _atlas(
 
     Further `cells` are undecided.
     """
-    keys = np.column_stack([np.round(achieved, DECIMALS) + 0.0, finished])
+    keys = np.column_stack([np.round(_merge_close(agent, achieved), DECIMALS) + 0.0, finished])
     kinds, kind_of = np.unique(keys, axis=0, return_inverse=True)
     kind_of = kind_of.reshape(-1)
     totals = np.bincount(kind_of, shares, len(kinds)) / max(samples, 1)
@@ -406,6 +410,7 @@ def _atlas(
         samples=samples,
         cells=cells,
         outcome_of=np.concatenate([numbers, np.full(max(len(cells) - len(numbers), 0), -1)]),
+        tolerance=0.0 if agent.actor is None else DELIVERED,
         **others,
     )
 
@@ -416,19 +421,47 @@ def _outcome(agent: Agent, achieved: np.ndarray, finished: bool, share: float) -
     return AtlasOutcome(achieved, finished, on_front, share)
 
 
-def sampled_atlas(
-    agent: Agent, samples: int, seed: int, low: np.ndarray | None = None, high: np.ndarray | None = None
-) -> Atlas:
-    """Return the shares of outcomes among random commands of the command space, or of a part of it."""
-    start, space = now(), agent.space
-    if low is None or high is None:
-        low, high = space.low, space.high
-    commands = random_commands(low, high, samples, seed)
+def _merge_close(agent: Agent, achieved: np.ndarray) -> np.ndarray:
+    """Return returns (N, d); with continuous actions, returns that are close to a point of the front, or together."""
+    if agent.actor is None:
+        return achieved
+    tolerance, front = tolerance_of(agent), agent.front[:, : achieved.shape[1]]
+    merged: np.ndarray = np.round(achieved / (2 * tolerance)) * (2 * tolerance)
+    for point in front:
+        merged[(np.abs(achieved - point) <= tolerance).all(axis=1)] = point
+    return merged
+
+
+def tolerance_of(agent: Agent) -> np.ndarray | float:
+    """Return by how much equal returns may differ: by 1 % of the range of each objective, if actions are continuous."""
+    count = len(agent.environment.objectives)
+    return EXACT if agent.actor is None else DELIVERED * agent.space.scale[:count]
+
+
+def ends_of(agent: Agent, commands: np.ndarray) -> np.ndarray:
+    """Return the returns of greedy episodes, and whether the task ended: (N, d + 1)."""
+    if not len(commands):
+        return np.zeros((0, len(agent.environment.objectives) + 1))
     episodes = run_greedy(agent, commands)
-    delivers = (episodes.returns >= commands[:, : episodes.returns.shape[1]] - EXACT).all(axis=1).mean()
+    return np.column_stack([episodes.returns, episodes.terminated])
+
+
+def delivers(achieved: np.ndarray, commands: np.ndarray, tolerance: np.ndarray | float) -> np.ndarray:
+    """Return whether returns (N, d) are at least what commands (N, c) ask for, in every objective: (N,) bool."""
+    enough: np.ndarray = (commands[:, : achieved.shape[1]] - achieved <= tolerance).all(axis=1)
+    return enough
+
+
+def sampled_atlas(
+    agent: Agent, commands: np.ndarray, region: tuple[np.ndarray, np.ndarray], ends: np.ndarray | None = None
+) -> Atlas:
+    """Return the shares of outcomes among sampled commands (N, d) of a region; `ends` are those of their episodes."""
+    start, samples = now(), len(commands)
+    ends = ends_of(agent, commands) if ends is None else ends
+    fulfilled = delivers(ends[:, :-1], commands, tolerance_of(agent)).mean()
     return _atlas(
-        agent, (low, high), episodes.returns, episodes.terminated, np.ones(samples), samples=samples,
-        delivers=float(delivers), stop=Stop.COMPLETE, seconds=now() - start,
+        agent, region, ends[:, :-1], ends[:, -1], np.ones(samples), samples=samples,
+        delivers=float(fulfilled), stop=Stop.COMPLETE, seconds=now() - start,
     )  # fmt: skip
 
 

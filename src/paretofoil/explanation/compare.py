@@ -8,7 +8,7 @@ from typing import Any
 
 import numpy as np
 
-from paretofoil.agents.agent import Agent, run_greedy
+from paretofoil.agents.agent import Agent
 from paretofoil.core.command import CommandSpace, Objective, as_vector
 from paretofoil.core.display import show
 from paretofoil.core.errors import InvalidInput
@@ -21,10 +21,13 @@ from paretofoil.explanation.atlas import (
     Atlas,
     AtlasEffort,
     atlas,
+    delivers,
+    ends_of,
     has_proven_atlas,
     overlay,
     random_commands,
     sampled_atlas,
+    tolerance_of,
 )
 from paretofoil.explanation.influence import likely_share
 
@@ -59,6 +62,8 @@ class Comparison:
     """The common front: that of the environment or, if it is not known, the best returns of both agents' fronts."""
     achieved: tuple[np.ndarray, np.ndarray]
     """The returns (F, d) of each agent if it is asked for each point of the front."""
+    reached: tuple[int, int]
+    """For each agent: how many points of the front it brings when asked for them."""
     differ: tuple[float, float]
     """Bounds of the share of commands under which they end differently: proven, or a 95 % confidence interval."""
     example: Difference | None
@@ -87,12 +92,6 @@ class Comparison:
     def assumed(self) -> float:
         """The rounding error, in margins, that the proofs assume because it is measured; 0 if it is derived."""
         return max(each.assumed for each in self.atlases)
-
-    @property
-    def reached(self) -> tuple[int, int]:
-        """For each agent: how many points of the front it brings when asked for them."""
-        first, second = (int(delivers(each, self.front).sum()) for each in self.achieved)
-        return first, second
 
     def sentence(self) -> str:
         """Return the result in words."""
@@ -133,30 +132,33 @@ def compare(
     if command is not None:
         starts = as_vector(command, "the command", space.dim)[None]
     agents = [replace(agent, space=space, front=front, achieved=None, error=None) for agent in (first, second)]
-    atlases = []
-    for number, agent in enumerate(agents):
-        if provable:
-            left = seconds / 2 if number == 0 else max(seconds - (now() - begin), _LEAST_SECONDS)
-            watch = None if progress is None else _half(progress, 50 * number)
-            atlases.append(atlas(agent, progress=watch, **asdict(replace(effort, seconds=left))))
-        else:
-            atlases.append(sampled_atlas(agent, samples, seed))
-    pair, ends = _Pair(*agents), [_ends(each) for each in atlases]
+    pair, atlases = _Pair(agents[0], agents[1], tolerance_of(agents[0])), []
+    for number, agent in enumerate(agents if provable else ()):
+        left = seconds / 2 if number == 0 else max(seconds - (now() - begin), _LEAST_SECONDS)
+        watch = None if progress is None else _half(progress, 50 * number)
+        atlases.append(atlas(agent, progress=watch, **asdict(replace(effort, seconds=left))))
     cells, cell_differs = np.zeros((0, 0, 2)), np.zeros(0, dtype=bool)
     if provable:
         cells, shares, *numbers = overlay(*atlases)
-        cell_differs = differ(*(end[number] for end, number in zip(ends, numbers, strict=True)))
+        cell_differs = differ(*(_ends(each)[number] for each, number in zip(atlases, numbers, strict=True)))
         least, most = float(shares[cell_differs].sum()), 1.0 - float(shares[~cell_differs].sum())
         bounds = max(least - SUMMING, 0.0), min(most + SUMMING, 1.0)
         examples = cells[cell_differs].mean(axis=1)
     else:
-        flags = differ(*(end[each.outcome_of] for end, each in zip(ends, atlases, strict=True)))
-        bounds = likely_share(int(flags.sum()), samples)
-        examples = random_commands(space.low, space.high, samples, seed)[flags]
+        commands = random_commands(space.low, space.high, samples, seed)
+        ends = pair.ends(commands)
+        atlases = [
+            sampled_atlas(each, commands, (space.low, space.high), end) for each, end in zip(agents, ends, strict=True)
+        ]
+        flags = pair.differ(ends)
+        bounds, examples = likely_share(int(flags.sum()), samples), commands[flags]
+    achieved = pair.returns(front)
+    reached = [int(delivers(each, front, pair.tolerance).sum()) for each in achieved]
     return Comparison(
         atlases=(atlases[0], atlases[1]),
         front=front,
-        achieved=pair.returns(front),
+        achieved=achieved,
+        reached=(reached[0], reached[1]),
         differ=bounds,
         example=pair.nearest(starts, examples),
         cells=cells,
@@ -192,22 +194,10 @@ def common_front(*agents: Agent) -> np.ndarray:
     return learned[nondominated(learned[:, : len(agents[0].environment.objectives)])]
 
 
-def delivers(achieved: np.ndarray, commands: np.ndarray) -> np.ndarray:
-    """Return whether returns (N, d) are at least what commands (N, c) ask for, in every objective: (N,) bool."""
-    return (commands[:, : achieved.shape[1]] - achieved).max(axis=1) <= EXACT
-
-
-def differ(first: np.ndarray, second: np.ndarray) -> np.ndarray:
+def differ(first: np.ndarray, second: np.ndarray, tolerance: np.ndarray | float = EXACT) -> np.ndarray:
     """Return whether ends of episodes (N, d + 1) differ: their returns, or whether the task ended."""
-    return np.abs(first - second).max(axis=1) > EXACT
-
-
-def ends_of(agent: Agent, commands: np.ndarray) -> np.ndarray:
-    """Return the returns of greedy episodes, and whether the task ended: (N, d + 1)."""
-    if not len(commands):
-        return np.zeros((0, len(agent.environment.objectives) + 1))
-    episodes = run_greedy(agent, commands)
-    return np.column_stack([episodes.returns, episodes.terminated])
+    off: np.ndarray = np.abs(first - second)
+    return (off[:, :-1] > tolerance).any(axis=1) | (off[:, -1] > 0.5)
 
 
 def _ends(result: Atlas) -> np.ndarray:
@@ -227,9 +217,15 @@ class _Pair:
 
     first: Agent
     second: Agent
+    tolerance: np.ndarray | float
+    """By how much equal returns may differ."""
 
     def ends(self, commands: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
         return ends_of(self.first, commands), ends_of(self.second, commands)
+
+    def differ(self, ends: tuple[np.ndarray, np.ndarray]) -> np.ndarray:
+        """Return whether both episodes end differently: (N,) bool."""
+        return differ(*ends, self.tolerance)
 
     def returns(self, commands: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
         first, second = self.ends(commands)
@@ -237,7 +233,7 @@ class _Pair:
 
     def nearest(self, starts: np.ndarray, examples: np.ndarray) -> Difference | None:
         """Return a difference at one of the starts, or the nearest one between them and commands (N, d) that differ."""
-        at_start = np.flatnonzero(differ(*self.ends(starts)))
+        at_start = np.flatnonzero(self.differ(self.ends(starts)))
         if len(at_start):
             return self._difference(starts[at_start[0]], starts[at_start[0]])
         if not len(examples):
@@ -247,7 +243,7 @@ class _Pair:
         close = examples[np.argsort(space.distance(examples, start), kind="stable")[:_NEAREST]]
         shares = np.linspace(0.0, 1.0, _PROBES + 1)[1:, None, None]
         probes = (start + shares * (close - start)).reshape(-1, space.dim)
-        probes = probes[differ(*self.ends(probes))]
+        probes = probes[self.differ(self.ends(probes))]
         nearest = probes[space.distance(probes, start).argmin()]
         return self._difference(start, self._rounded(start, nearest))
 
@@ -259,7 +255,7 @@ class _Pair:
         commands = np.clip(np.array([*tries, command]), space.low, space.high)
         near = space.distance(commands, start) <= _ROUNDING * space.distance(command, start)
         near[-1] = True
-        return commands[np.flatnonzero(near & differ(*self.ends(commands)))[0]]
+        return commands[np.flatnonzero(near & self.differ(self.ends(commands)))[0]]
 
     def _difference(self, start: np.ndarray, command: np.ndarray) -> Difference:
         (first,), (second,) = self.ends(command[None])

@@ -16,9 +16,8 @@ from paretofoil.core.amounts import (
     AmountFoil,
     FoilPolicy,
     Limit,
-    make_limits,
+    fixed_limits,
     query_amounts,
-    read_foil,
 )
 from paretofoil.core.command import CommandSpace, Objective, as_vector
 from paretofoil.core.decision import Decision
@@ -133,7 +132,7 @@ def never(
         progress: called with the number of states that are done, and of all.
     """
     agent = subject if isinstance(subject, Agent) else _FeatureAgent.of(subject)
-    began, limits = now(), () if agent.actor is None else _limits(agent.actor, action)
+    began, limits = now(), () if agent.actor is None else fixed_limits(action, agent.actor.actions)  # type: ignore[arg-type]
     number = find_action(action, agent.actions) if agent.actor is None else 0  # type: ignore[arg-type]
     seconds, seed = as_seconds(seconds), as_seed(seed)  # checked before anything is rolled out
     if as_whole(max_boxes, "max_boxes to be a whole number") < 1:
@@ -188,17 +187,6 @@ def all_actions(agent: Agent) -> tuple[str, ...]:
         for name, low, high in sides
         for sign, share in (("<=", 0.25), ("<=", 0.5), (">=", 0.5), (">=", 0.75))
     )
-
-
-def _limits(actor: Actor, action: Any) -> tuple[Limit, ...]:
-    """Return the limits of the amounts that an action is."""
-    foil = read_foil(action) if isinstance(action, str) else action
-    changes = [condition for condition in getattr(foil, "conditions", ()) if condition.relative]
-    if changes:
-        example = f'"{changes[0].name} >= {actor.actions.high[actor.actions.index(changes[0].name)] / 2:g}"'
-        got = "a change of the chosen amount, which depends on the command"
-        raise InvalidInput.expected(f"limits of the amount, such as {example}", got)
-    return make_limits(foil, actor.actions, actor.actions.low, kappa=0.0)
 
 
 @dataclass(frozen=True, eq=False)

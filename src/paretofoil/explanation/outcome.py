@@ -8,6 +8,7 @@ from typing import Any
 import numpy as np
 
 from paretofoil.agents.agent import Agent
+from paretofoil.core.amounts import fixed_limits
 from paretofoil.core.answer import DELIVERED, Answer, Certificate, Counterfactual, Live, SearchRecord, Status
 from paretofoil.core.decision import Decision
 from paretofoil.core.errors import InvalidInput, did_you_mean
@@ -68,8 +69,8 @@ def outcome(
     Args:
         text: Clauses joined by commas, all of which must hold: "treasure >= 50, time <= 10" (of the return; costs are
             positive), "dominates treasure=8 time=8", "steps <= 10", "ends" (before the step limit), "takes down",
-            "never takes down", "visits (3, 4)", "never visits (3, 4)", "delivers" (what the command asks for, to 1 %
-            of each objective's range).
+            "never takes down", "takes release >= 30" (of a continuous action), "visits (3, 4)", "never visits (3, 4)",
+            "delivers" (what the command asks for, to 1 % of each objective's range).
         visits: Functions of an observation; for each, a state for which it is true must be visited.
         never_visits: Functions of an observation; no state for which one is true may be visited.
         share: Share of the rollouts that must meet the outcome, where chance plays a part.
@@ -148,7 +149,9 @@ class _Reader:
             self.deviation = DELIVERED * self.agent.space.scale[: len(self.names)]
         elif word == "ends" and not rest:
             self.events.append(Event(required))
-        elif word == "takes" and self.agent.actor is None and rest in self.agent.actions:
+        elif word == "takes" and self.agent.actor is not None:
+            self.events.append(Event(required, limits=fixed_limits(rest, self.agent.actor.actions)))
+        elif word == "takes" and rest in self.agent.actions:
             self.events.append(Event(required, action=self.agent.actions.index(rest)))
         elif word == "visits" and rest:
             self.events.append(Event(required, visits=self._place(rest)))
@@ -210,7 +213,10 @@ class _Reader:
 
     def _unreadable(self, clause: str) -> InvalidInput:
         """Return the error for a clause, with the nearest right one."""
-        named = self.agent.actions if self.agent.actor is None else ()
+        actor = self.agent.actor
+        named = self.agent.actions
+        if actor is not None:
+            named = tuple(f"{name} >= {high / 2:g}" for name, high in zip(named, actor.actions.high, strict=True))
         actions = [f"{verb} {action}" for verb in ("takes", "never takes") for action in named]
         compared = re.search(rf"([<>=]+)\s*({_NUMBER})", clause)
         sign, number = compared.groups() if compared else (">=", "1")

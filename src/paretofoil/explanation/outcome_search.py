@@ -19,6 +19,7 @@ from typing import Any, Literal
 import numpy as np
 
 from paretofoil.agents.agent import Agent, run_greedy
+from paretofoil.core.amounts import Limit, keep_limits
 from paretofoil.core.command import length
 from paretofoil.core.decision import Decision
 from paretofoil.core.options import Stop, now
@@ -70,13 +71,17 @@ _CONFIRMING = 200
 
 @dataclass(frozen=True, eq=False)
 class Event:
-    """Something that happens at a step of an episode: an action, a visit to a state, or the end of the task."""
+    """Something that happens at a step of an episode: an action, a visit to a state, or the end of the task.
+
+    A continuous action happens if its amounts keep limits.
+    """
 
     required: bool
     """Whether it must happen at some step, or must never happen."""
     action: int | None = None
     visits: Callable[[np.ndarray], bool] | None = None
     """Whether an observation is one of the states. Without an action and states, the event is the end of the task."""
+    limits: tuple[Limit, ...] = ()
 
     def visits_any(self, observations: np.ndarray) -> np.ndarray:
         """Return which of the observations (N, S) are among the states: (N,)."""
@@ -102,10 +107,11 @@ class Event:
 
     def in_episodes(self, episodes: Episodes) -> np.ndarray:
         """Return in which episodes it happens: (N,)."""
-        if self.visits is None and self.action is None:
+        if self.visits is None and self.action is None and not self.limits:
             return episodes.terminated
         num, longest = episodes.actions.shape[:2]
-        happens = episodes.actions == self.action
+        actions = episodes.actions
+        happens: Any = keep_limits(self.limits, actions) if self.limits else actions == self.action
         if self.visits is not None:
             happens = self.visits_any(episodes.observations.reshape(num * longest, -1)).reshape(num, longest)
         before_end: np.ndarray = (happens & (np.arange(longest) < episodes.lengths[:, None])).any(axis=1)

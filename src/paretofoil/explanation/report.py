@@ -2,7 +2,7 @@
 
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, replace
-from typing import TypeVar
+from typing import Any, TypeVar
 
 import numpy as np
 
@@ -10,16 +10,17 @@ from paretofoil.agents.agent import Agent, rollout, rollouts
 from paretofoil.core.answer import Answer
 from paretofoil.core.decision import Episode
 from paretofoil.core.errors import InvalidInput, as_seed
-from paretofoil.core.influence import InfluenceProfile
+from paretofoil.core.influence import AmountInfluence, InfluenceProfile
 from paretofoil.core.options import Limits, as_seconds, now
 from paretofoil.core.pareto import hypervolume
-from paretofoil.explanation.atlas import Atlas, atlas, random_commands
-from paretofoil.explanation.compare import Comparison, common_front, compare, delivers, differ, ends_of
+from paretofoil.explanation.atlas import Atlas, atlas, delivers, ends_of, random_commands, tolerance_of
+from paretofoil.explanation.compare import Comparison, common_front, compare, differ
 from paretofoil.explanation.episodes import require_deterministic
 from paretofoil.explanation.explain import explain_episode
 from paretofoil.explanation.flip_map import FlipMap
-from paretofoil.explanation.influence import influence_episode, likely_share
-from paretofoil.explanation.never import Never, never
+from paretofoil.explanation.influence import influence, influence_episode, likely_share
+from paretofoil.explanation.never import Never, all_actions, never
+from paretofoil.explanation.questions import foils_of
 
 MAX_STEPS, MAX_STATES = 30, 100
 """Steps of the episode, and states of all episodes of the front, that are examined; of more, evenly spaced ones."""
@@ -64,7 +65,8 @@ class Report:
     nevers: tuple[Never, ...]
     episode: Episode
     """The episode whose steps are examined: that of the command in the middle of the front."""
-    profile: InfluenceProfile | None
+    profile: InfluenceProfile | dict[int, AmountInfluence] | None
+    """For continuous actions: the range of the amounts at each step."""
     flips: FlipMap | None
     comparison: Comparison | None
     missing: dict[str, str]
@@ -90,7 +92,6 @@ def examine(
         bars: Called with the name of each part; returns what is called with its progress.
     """
     begin, seed, seconds = now(), as_seed(seed), as_seconds(seconds)
-    agent.require_discrete()
     comparison = None if other is None else _compare(agent, other, seconds, seed, bars)
     return _Examination(agent, seconds, seed, bars).run(comparison, begin)
 
@@ -172,7 +173,7 @@ class _Examination:
             raise InvalidInput.expected("an agent with a front", f"{agent.name} without one")
         best = agent.environment.finite and not agent.horizon
         achieved = ends_of(agent, points)[:, :-1]
-        return Front(points, best, achieved, delivers(achieved, points))
+        return Front(points, best, achieved, delivers(achieved, points, tolerance_of(agent)))
 
     def _covers(self, comparison: Comparison) -> bool:
         """Return whether the comparison's atlas is a proven one of all commands of the agent, and of the same front."""
@@ -201,7 +202,7 @@ class _Examination:
         directions = np.random.default_rng([self.seed, 1]).normal(size=commands.shape)
         directions /= np.sqrt((directions**2).sum(axis=1, keepdims=True))
         near = commands + STEP * directions * space.scale
-        alike = ~differ(ends_of(self.agent, commands), ends_of(self.agent, near))
+        alike = ~differ(ends_of(self.agent, commands), ends_of(self.agent, near), tolerance_of(self.agent))
         return int(alike.sum()), count
 
     def _nevers(self) -> tuple[Never, ...]:
@@ -209,11 +210,12 @@ class _Examination:
         visited = [decision for episode in rollouts(agent, agent.front, seed=self.seed) for decision in episode]
         states = list({decision.state.tobytes(): decision for decision in visited}.values())
         chosen = [states[i] for i in _spread(len(states), MAX_STATES)]
-        limit = max(_SHARES["never"] * self.seconds / max(len(chosen) * len(agent.actions) * _HARD, 1), _LEAST_SECONDS)
-        for number, action in enumerate(agent.actions):
-            bar(number, len(agent.actions))
+        actions = all_actions(agent)
+        limit = max(_SHARES["never"] * self.seconds / max(len(chosen) * len(actions) * _HARD, 1), _LEAST_SECONDS)
+        for number, action in enumerate(actions):
+            bar(number, len(actions))
             results.append(never(agent, action, states=chosen, seconds=limit, seed=self.seed))
-        bar(len(agent.actions), len(agent.actions))
+        bar(len(actions), len(actions))
         return tuple(results)
 
     def _middle(self, points: np.ndarray) -> np.ndarray:
@@ -223,14 +225,23 @@ class _Examination:
             return space.project((space.low + space.high)[None] / 2, space.low, space.high)[0]
         return np.asarray(points[int(space.distance(points, points.mean(axis=0)).argmin())])
 
-    def _profile(self, episode: Episode, steps: Sequence[int]) -> InfluenceProfile:
+    def _profile(self, episode: Episode, steps: Sequence[int]) -> InfluenceProfile | dict[int, AmountInfluence]:
+        agent, bar = self.agent, self.bars("influence")
         limit = _SHARES["influence"] * self.seconds / len(steps)
-        options = {"steps": steps, "seconds": limit, "seed": self.seed, "samples": 2_000}
-        return influence_episode(self.agent, episode, progress=self.bars("influence"), **options)  # type: ignore[arg-type]
+        options: dict[str, Any] = {"seconds": limit, "seed": self.seed, "samples": 2_000}
+        if agent.actor is None:
+            return influence_episode(agent, episode, progress=bar, steps=steps, **options)
+        ranges: dict[int, Any] = {}
+        for done, step in enumerate(steps):
+            bar(done, len(steps))
+            if foils_of(agent, episode[step]):
+                ranges[step] = influence(agent, episode[step], **options)
+        bar(len(steps), len(steps))
+        return ranges
 
     def _flips(self, episode: Episode, steps: Sequence[int]) -> FlipMap:
         bar = self.bars("flip map")
-        questions = sum(len(episode[step].others) for step in steps)
+        questions = sum(len(foils_of(self.agent, episode[step])) for step in steps)
         limits = Limits(seconds=max(_SHARES["flip map"] * self.seconds / max(questions, 1), 0.01))
 
         def watch(answers: Sequence[Answer], total: int) -> None:

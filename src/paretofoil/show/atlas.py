@@ -9,7 +9,7 @@ import numpy as np
 from paretofoil.explanation.atlas import Atlas, AtlasOutcome
 from paretofoil.show.influence import tenths
 from paretofoil.show.landscape import as_shown, axis_label
-from paretofoil.show.numbers import number_of, proven, quantities
+from paretofoil.show.numbers import number_of, proven, quantities, short
 from paretofoil.show.palette import BLUE, GREEN, GREY, INK, ORANGE, RED, SKY, check_figure, save_figure
 
 if TYPE_CHECKING:
@@ -31,7 +31,7 @@ def atlas_sentence(atlas: Atlas) -> str:
     first, *others = _shares(atlas, f" that ask for {asking}" if asking else "")
     text = f"{', '.join([first, *others[:-1]])}, and {others[-1]}"
     if atlas.samples:
-        return f"{text} (95 % intervals of {atlas.samples:,} sampled commands; nothing is proven)."
+        return f"{text} (95 % intervals of {atlas.samples:,} sampled commands; nothing is proven{counted(atlas)})."
     _, undecided = tenths(0.0, atlas.undecided)
     open_part = f"; the outcome of {undecided} % of the commands is undecided" if atlas.undecided > 1e-6 else ""
     text = f"{text} ({proven(atlas.assumed)}{open_part})."
@@ -54,6 +54,12 @@ def _shares(atlas: Atlas, which: str = "") -> list[str]:
     if atlas.unfinished and not all_unfinished(atlas):
         parts.append(f"under {unfinished} it lasts until the step limit")
     return parts
+
+
+def counted(atlas: Atlas) -> str:
+    """Return which returns count as equal, if not only equal ones do."""
+    share = short(100 * atlas.tolerance)
+    return f"; returns that differ by at most {share} % of the range count as equal" if atlas.tolerance else ""
 
 
 def outcome_text(atlas: Atlas, outcome: AtlasOutcome) -> str:

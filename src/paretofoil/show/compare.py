@@ -8,7 +8,7 @@ import numpy as np
 
 from paretofoil.explanation.atlas import Atlas
 from paretofoil.explanation.compare import Comparison
-from paretofoil.show.atlas import draw_cells, set_ranges, share_span, span_text
+from paretofoil.show.atlas import counted, draw_cells, set_ranges, share_span, span_text
 from paretofoil.show.numbers import number_of, proven, quantities
 from paretofoil.show.palette import BLUE, GREEN, GREY, INK, ORANGE, check_figure, save_figure
 
@@ -29,7 +29,8 @@ def comparison_sentence(comparison: Comparison) -> str:
     share = span_text(*comparison.differ)
     how = f"({proven(comparison.assumed)})"
     if comparison.samples:
-        how = f"(95 % interval of {number_of(comparison.samples, 'sampled command')}; nothing is proven)"
+        samples, equal = number_of(comparison.samples, "sampled command"), counted(comparison.atlases[0])
+        how = f"(95 % interval of {samples}; nothing is proven{equal})"
     text = f"{first} and {second} end differently under {share} of the commands {how}."
     points, (one, other) = number_of(len(comparison.front), "point"), comparison.reached
     front = f"Asked for each of the {points} of the front, {first} brings {one} of them and {second} {other}."

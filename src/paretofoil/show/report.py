@@ -12,7 +12,16 @@ from paretofoil.agents.agent import Agent
 from paretofoil.core import __version__
 from paretofoil.explanation.atlas import Atlas
 from paretofoil.explanation.report import STEP, Report
-from paretofoil.show.atlas import LISTED, all_unfinished, draw_frequent, draw_map, outcome_text, share_span, span_text
+from paretofoil.show.atlas import (
+    LISTED,
+    all_unfinished,
+    counted,
+    draw_frequent,
+    draw_map,
+    outcome_text,
+    share_span,
+    span_text,
+)
 from paretofoil.show.compare import comparison_sentence, draw_difference, draw_shares, share_rows
 from paretofoil.show.flip_map import figure_flip_map, summary
 from paretofoil.show.front_figure import figure_front
@@ -223,7 +232,7 @@ def _atlas_part(report: Report) -> Part | None:
         rows.append((outcome_text(estimates, outcome), share_span(estimates, outcome.share)))
     text = f"The outcome of {span_text(1.0 - atlas.undecided, 1.0)} of the commands is {proven(atlas.assumed)}."
     if atlas.samples:
-        text = f"The most frequent outcomes of {atlas.samples:,} sampled commands; nothing is proven."
+        text = f"The most frequent outcomes of {atlas.samples:,} sampled commands; nothing is proven{counted(atlas)}."
     elif estimates.samples:
         text += f" The shares are 95 % intervals of {estimates.samples:,} sampled commands."
     if atlas.samples or atlas.boxes is not None:
@@ -245,13 +254,27 @@ def _neighbour_part(report: Report) -> Part | None:
     text = (
         f"Of {pairs:,} pairs of random commands that differ by {short(100 * STEP)} % of the range, {alike:,} end alike"
     )
-    return Part(title, [f"{text}: {span_text(*report.agreement)} of all (95 % interval; nothing is proven)."])
+    equal = "" if report.atlas is None else counted(report.atlas)
+    return Part(title, [f"{text}: {span_text(*report.agreement)} of all (95 % interval; nothing is proven{equal})."])
 
 
 def _influence_part(report: Report) -> Part | None:
     title, profile = "Where the command matters", report.profile
     if profile is None:
         return Part(title, [_why(report, "influence")])
+    if isinstance(profile, dict):
+        rows = [
+            (
+                str(step),
+                f"{each.name} ({each.unit})" if each.unit else each.name,
+                *map(short, (each.chosen, each.least, each.most)),
+                "proven" if one.proven else "",
+            )
+            for step, one in profile.items()
+            for each in one.ranges
+        ]
+        text = f"{_episode_text(report, len(profile))} The table has the smallest and largest amount of any command."
+        return Part(title, [text], ("t", "action", "chosen", "smallest", "largest", ""), rows)
     lines = [line for line in str(profile).splitlines() if not line.startswith("Most at")]
     caption = "Each bar is a step: the share of the commands in the search region that choose each action."
     figures = [lambda: figure_influence(profile)]
@@ -288,7 +311,8 @@ def _never_part(report: Report) -> Part | None:
     if none:
         text = f"No command makes it choose {join(none)} in any of {where} ({how})."
     elif most.proven.any():
-        states = f"{int(most.proven.sum()):,} of the {len(most.states):,} examined states where that is valid"
+        where = "possible" if most.limits else "valid"
+        states = f"{int(most.proven.sum()):,} of the {len(most.states):,} examined states where that is {where}"
         text = f"No command makes it choose {most.action} in {states} ({how})."
     elif any(claim.open.any() for claim in claims):
         text = f"It is not proven of any action that it is never chosen, in {where}."
