@@ -109,6 +109,57 @@ class Dense(nn.Module):
         return self.layers(torch.cat([states, commands], dim=1))
 
 
+class Normed(nn.Module):
+    """A layer that normalises units of any mean and size, of state and command or of the command alone."""
+
+    def __init__(self, rng: np.random.Generator, dim: int) -> None:
+        super().__init__()
+        width = 4 * int(rng.integers(2, 9))
+        norms = nn.LayerNorm(width), nn.GroupNorm(4, width), nn.RMSNorm(width)
+        self.first, self.norm = nn.Linear(2 + dim, width), norms[int(rng.integers(3))]
+        self.first.weight.data *= 10.0 ** rng.uniform(-4, 2)
+        self.first.bias.data += rng.choice([0.0, 1.0, 100.0])
+        self.middle, self.last = nn.Linear(width, width), nn.Linear(width, 3)
+        self.last.weight.data *= rng.choice([1.0, 10.0])
+
+    def forward(self, states: Tensor, commands: Tensor) -> Tensor:
+        x = self.norm(self.first(torch.cat([states, commands], dim=1)))
+        return self.last(nn.functional.gelu(self.middle(x)))
+
+
+class Attending(nn.Module):
+    """A block of a transformer that reads two tokens of the state and one of the command."""
+
+    def __init__(self, rng: np.random.Generator, dim: int) -> None:
+        super().__init__()
+        width = 4 * int(rng.integers(1, 5))
+        self.state, self.command, self.last = nn.Linear(2, width), nn.Linear(dim, width), nn.Linear(width, 3)
+        self.block = nn.TransformerEncoderLayer(
+            width, 2, 2 * width, 0.0, "gelu", batch_first=True, norm_first=bool(rng.integers(2))
+        )
+        self.command.weight.data *= 10.0 ** rng.uniform(-1, 1)
+
+    def forward(self, states: Tensor, commands: Tensor) -> Tensor:
+        tokens = torch.stack([self.state(states), self.state(2.0 * states), self.command(commands)], dim=1)
+        return self.last(self.block(tokens)[:, -1])
+
+
+def norm_case(rng: np.random.Generator, powers: Powers = NEAR) -> Case:
+    """Layers that normalise, in float32 and float64."""
+    dim = int(rng.integers(1, 4))
+    dtype = (torch.float32, torch.float64)[int(rng.integers(2))]
+    module = Normed(rng, dim).to(dtype)
+    return _case(module, rng, *_region(rng, dim), rng.normal(size=2), near=10.0 ** rng.uniform(*powers))
+
+
+def attention_case(rng: np.random.Generator, powers: Powers = NEAR) -> Case:
+    """Attention, in float32 and float64."""
+    dim = int(rng.integers(1, 3))
+    dtype = (torch.float32, torch.float64)[int(rng.integers(2))]
+    module = Attending(rng, dim).to(dtype)
+    return _case(module, rng, *_region(rng, dim), rng.normal(size=2), near=10.0 ** rng.uniform(*powers))
+
+
 def clamp_case(rng: np.random.Generator, powers: Powers = NEAR) -> Case:
     """Clamps whose lower limit exceeds the upper one."""
     low, high = _region(rng, int(rng.integers(1, 4)))
@@ -161,6 +212,8 @@ KINDS: dict[str, Callable[..., Case]] = {
     "large-state": large_state_case,
     "saturated": saturated_case,
     "ordinary": ordinary_case,
+    "norm": norm_case,
+    "attention": attention_case,
 }
 
 

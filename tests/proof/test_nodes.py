@@ -138,6 +138,8 @@ def sample(name: str, seed: int, count: int, samples: int) -> Contract:
 
     rounded, deployed = deploy(rng, program, points)
     check_lines("rounded bounds", network_of(rounded, reach).upper_bounds(low, high), deployed, 1e-14)
+    size, stretches = np.maximum(np.abs(low), np.abs(high)), taylor.stretches(rounded)
+    check_lines("rounded Taylor model", taylor.upper_bounds(rounded, stretches, low, high, size), deployed, 1e-14)
     errors = rounded.errors(points.reshape(-1, dim)).reshape(outputs.shape)
     off = 1e-12 * (1.0 + np.abs(outputs) + np.abs(deployed))
     contract.check("rounding errors", np.abs(deployed - outputs) - errors, off)
@@ -175,7 +177,10 @@ def deploy(rng: np.random.Generator, program: Program, points: np.ndarray) -> tu
     return rounded, program.output(values)
 
 
-BOUNDS = ("range", "linear form", "backward pass", "Taylor model", "rounded bounds", "rounding errors")
+BOUNDS = (
+    *("range", "linear form", "backward pass", "Taylor model"),
+    *("rounded bounds", "rounded Taylor model", "rounding errors"),
+)
 
 
 def worst_of(name: str, seeds: range, count: int, samples: int) -> tuple[dict[str, float], int]:

@@ -262,3 +262,37 @@ def test_errors_of_a_silu_grow_with_its_input() -> None:
         assert error[0] >= 32 * 2.0**-24 * 1000
     [upper] = network.upper_bounds(far[None], far[None]).highest(far[None], far[None])
     assert upper[0] >= 32 * 2.0**-24 * 1000
+
+
+class Tokens(nn.Module):
+    """A norm of units with any mean and size, or attention to tokens of the state and of the command."""
+
+    def __init__(self, kind: str, shift: float, gain: float) -> None:
+        super().__init__()
+        self.kind, self.first, self.last = kind, nn.Linear(5, 12), nn.Linear(12, 3)
+        self.first.weight.data *= gain
+        self.first.bias.data += shift
+        self.norm = {"layer": nn.LayerNorm(12), "group": nn.GroupNorm(3, 12), "rms": nn.RMSNorm(12)}.get(kind)
+        self.state, self.command = nn.Linear(3, 12), nn.Linear(2, 12)
+        self.block = nn.TransformerEncoderLayer(12, 2, 24, 0.0, "gelu", batch_first=True)
+
+    def forward(self, states: Tensor, commands: Tensor) -> Tensor:
+        if self.norm is not None:
+            return self.last(torch.tanh(self.norm(self.first(torch.cat([states, commands], dim=1)))))
+        tokens = [self.state(states), self.state(2.0 * states), self.command(commands)]
+        return self.last(self.block(torch.stack(tokens, dim=1))[:, -1])
+
+
+@pytest.mark.parametrize("kind", ["layer", "group", "rms", "attention"])
+@pytest.mark.parametrize(("shift", "gain"), [(0.0, 1.0), (300.0, 1.0), (0.0, 1e-3), (1.0, 1e3)])
+def test_errors_of_norms_and_attention_are_derived(kind: str, shift: float, gain: float) -> None:
+    torch.manual_seed(0)
+    module = Tokens(kind, shift, gain).eval()
+    program = pf.from_torch(module, STATE, SPACE, outputs="logits").fold(STATE)
+    commands = np.random.default_rng(0).uniform(SPACE.low, SPACE.high, size=(3000, 2)).astype(np.float32)
+    with torch.no_grad():
+        deployed = module(torch.tensor(STATE).expand(len(commands), -1), torch.from_numpy(commands)).double().numpy()
+    difference, errors = np.abs(deployed - program.logits(commands.astype(np.float64))), program.errors(commands)
+    assert program.rounding is not None
+    assert (difference <= errors).all()
+    assert np.median(errors) < 0.02  # of margins of about 1

@@ -343,6 +343,8 @@ def _dropout(inputs: Sequence[Any], attributes: Attributes) -> Any:
 def _layer_normalization(inputs: Sequence[Any], attributes: Attributes) -> Any:
     x, scale, *bias = inputs
     axes = x.shape[attributes.get("axis", -1) :]
+    for symbol in symbols_in(x):
+        symbol.recording.unknown = "onnxruntime may compute a variance as a difference of squares, which cancel"
     return torch.nn.functional.layer_norm(x, axes, scale, bias[0] if bias else None, attributes.get("epsilon", 1e-5))
 
 

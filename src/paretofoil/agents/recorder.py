@@ -155,11 +155,7 @@ class Recording:
         kind = Elementwise(function)
         varies = symbol.varies
         if not varies.all():  # the rest is known, for example the tokens before the command
-            given, error = symbol.basis[:1].numpy(), symbol.error[:1].numpy()
-            value = np.asarray(kind.points(given))
-            moved = kind.error([given - error], [given + error], [error])
-            off = moved + slip * kind.size([np.abs(given) + error], np.abs(value) + moved)
-            known = Symbol(self, torch.from_numpy(value), torch.from_numpy(np.asarray(off)))
+            known = self.known(Node(kind, (), slip=slip, limit=limit), symbol)
             where = varies.nonzero(as_tuple=True)
             if not len(where[0]):
                 return known
@@ -172,8 +168,21 @@ class Recording:
             sizes = torch.full_like(sizes, min(limit, 1e30))
         return self.append(kind, (symbol,), sizes, slip, limit)
 
+    def known(self, node: Node, symbol: "Symbol") -> "Symbol":
+        """Return the numbers of a node with one operand, if that does not depend on the command."""
+        given, error = symbol.basis[0].numpy(), symbol.error[0].numpy()
+        value = np.asarray(node.kind.points(given))
+        moved = node.kind.error([np.maximum(given - error, node.lowest)], [given + error], [error])
+        off = moved + node.slip * node.kind.size([np.abs(given) + error], np.abs(value) + moved)
+        return Symbol(self, torch.from_numpy(value)[None], torch.from_numpy(np.asarray(off))[None])
+
     def append(
-        self, kind: Kind, symbols: "Sequence[Symbol]", sizes: Tensor, slip: float, limit: float = np.inf
+        self,
+        kind: Kind,
+        symbols: "Sequence[Symbol]",
+        sizes: Tensor,
+        slip: np.ndarray | float,
+        limit: float = np.inf,
     ) -> "Symbol":
         """Return the numbers of a new node, whose sizes (n,) are at most `sizes`, in the shape of the first operand."""
         if self.units + len(sizes) > MAX_UNITS:
@@ -730,16 +739,23 @@ def _power(function: Any, args: Arguments, kwargs: Named) -> Any:
 
 
 def _matrix_product(function: Any, args: Arguments, kwargs: Named) -> Any:
-    if len(symbols_in((args, kwargs))) == 2 and not any(symbol.is_constant for symbol in symbols_in((args, kwargs))):
-        return contract(*(reversed(args) if getattr(function, "__name__", "") == "__rmatmul__" else args))
-    return linear_in_one(function, args, kwargs)
+    left, right = (*args, *kwargs.values())[:: -1 if getattr(function, "__name__", "") == "__rmatmul__" else 1]
+    if all(isinstance(factor, Symbol) and not factor.is_constant for factor in (left, right)):
+        return contract(left, right)
+    return linear_in_one(function, args, kwargs, terms=left.shape[-1])
 
 
 def _linear(function: Any, args: Arguments, kwargs: Named) -> Any:
     bias = args[2] if len(args) > 2 else kwargs.pop("bias", None)
     if bias is None:
-        return linear_in_one(function, args[:2], kwargs)
+        return linear_in_one(function, args[:2], kwargs, terms=args[0].shape[-1])
     return function(*args[:2], **kwargs) + bias
+
+
+def _reduction(function: Any, args: Arguments, kwargs: Named) -> Any:
+    """Sum or average some axes."""
+    outputs = function(torch.empty(args[0].shape, device="meta"), *args[1:], **kwargs)
+    return linear_in_one(function, args, kwargs, terms=args[0].numel() // max(1, outputs.numel()))
 
 
 def _convolution(function: Any, args: Arguments, kwargs: Named) -> Any:
@@ -839,15 +855,10 @@ def multiply(x: Any, y: Any, limit: float = np.inf) -> Symbol:
     """Return the products of the entries of two symbols as a node; of squares, if both are the same."""
     recording, square = x.recording, x is y or (x.nodes == y.nodes and torch.equal(x.basis, y.basis))
     x, y = (tensor.expand(np.broadcast_shapes(x.shape, y.shape)) for tensor in (x, y))
-    if not (x.varies & y.varies).all():  # tokens of which one or both factors are known
-        recording.unknown = recording.unknown or "the rounding of products of tokens is not derived"
-        with _identity(recording):
-            fixed, moving = recording.constant(x.basis[0]), x - recording.constant(x.basis[0])
-            others, where = y - recording.constant(y.basis[0]), (x.varies & y.varies).nonzero(as_tuple=True)
-            total = fixed * y + moving * recording.constant(y.basis[0])
-            return (
-                total + _scattered(multiply(moving[where], others[where]), where, x.shape) if len(where[0]) else total
-            )
+    if np.isinf(limit) and not (x.varies & y.varies).all():  # tokens of which one or both factors are known
+        (fixed, moving), (base, others) = _split(x), _split(y)
+        total, where = fixed * y + moving * base, (x.varies & y.varies).nonzero(as_tuple=True)
+        return total + _scattered(multiply(moving[where], others[where]), where, x.shape) if len(where[0]) else total
     operands = (x,) if square else (x, y)
     sizes = [recording.largest_sizes(one.basis.abs() + one.error, one.nodes).flatten() for one in operands]
     largest = (sizes[0] * sizes[-1]).clamp(max=limit)
@@ -863,27 +874,30 @@ def contract(x: Any, y: Any) -> Any:
     is the sum of x0 y, dx y0 and dx dy.
     """
     recording = x.recording
-    recording.unknown = recording.unknown or "the rounding of products of two matrices is not derived"
     if x.ndim < 2 or y.ndim < 2:
         raise NotWhiteBox("a product of two vectors that both depend on the command")
     x, y = (tensor.expand(*np.broadcast_shapes(x.shape[:-2], y.shape[:-2]), *tensor.shape[-2:]) for tensor in (x, y))
-    with _identity(recording):
-        fixed = [recording.constant(tensor.basis[0]) for tensor in (x, y)]
-        moving = [tensor - constant for tensor, constant in zip((x, y), fixed, strict=True)]
-        total = fixed[0] @ y + moving[0] @ fixed[1]
-        rows, columns = (
-            (moving[0].basis != 0).any(0).any(-1),
-            (moving[1].basis != 0).any(0).any(-2),
-        )  # (..., n), (..., m)
-        where = (rows[..., :, None] & columns[..., None, :]).nonzero(as_tuple=True)
-        if not len(where[0]):
-            return total
-        terms = x.shape[-1]
-        left = moving[0][(*where[:-2], where[-2])].reshape(-1)
-        right = moving[1].transpose(-1, -2)[(*where[:-2], where[-1])].reshape(-1)
-        sizes = [recording.largest_sizes(one.basis.abs(), one.nodes) for one in (left, right)]
-        node = recording.append(Product(terms), (left, right), (sizes[0] * sizes[1]).reshape(-1, terms).sum(dim=1), 0.0)
-        return total + _scattered(node, where, total.shape)
+    (fixed, moving), (base, others) = _split(x), _split(y)
+    total = fixed @ y + moving @ base
+    where = (x.varies.any(-1)[..., :, None] & y.varies.any(-2)[..., None, :]).nonzero(as_tuple=True)  # (..., n, m)
+    if not len(where[0]):
+        return total
+    terms = x.shape[-1]
+    left = moving[(*where[:-2], where[-2])].reshape(-1)
+    right = others.transpose(-1, -2)[(*where[:-2], where[-1])].reshape(-1)
+    sizes = [recording.largest_sizes(one.basis.abs() + one.error, one.nodes) for one in (left, right)]
+    largest = (sizes[0] * sizes[1]).reshape(-1, terms).sum(dim=1)
+    node = recording.append(Product(terms), (left, right), largest, recording.gamma(terms))
+    node.error[0] += terms * recording.smallest
+    return total + _scattered(node, where, total.shape)
+
+
+def _split(x: Symbol) -> tuple[Any, Any]:
+    """Return the constants of a symbol, and the rest; where it varies, the rest has the whole rounding error."""
+    varies, rest = x.varies, x.basis.clone()
+    rest[0] = 0.0
+    fixed = Symbol(x.recording, x.basis[:1], torch.where(varies, 0.0, x.error[:1]))
+    return fixed, Symbol(x.recording, rest, torch.where(varies, x.error, 0.0), x.nodes)
 
 
 def _scattered(symbol: Any, where: tuple[Tensor, ...], shape: Sequence[int], base: Symbol | None = None) -> Symbol:
@@ -910,16 +924,19 @@ def softmax_node(x: Any) -> Any:
     basis[:, masked], error[:, masked] = 0.0, 0.0
     basis[0, masked] = _MASKED
     x = Symbol(recording, basis, error, x.nodes)
-    varies = (basis[1:] != 0).any(0).any(-1)
+    varies, count = x.varies.any(-1), x.shape[-1]
+    # The exponentials and their sum are rounded, and of attention in blocks, the blocks are scaled.
+    slip = 4.0 * recording.activation_roundings * min(recording.unit, FLOAT32) + 2.0 * recording.gamma(count)
+    slip += 4.0 * recording.unit if recording.unit > FLOAT32 else 0.0
+    known = recording.known(Node(Softmax(count), (), slip=np.where(masked, 0.0, slip)), x)
     if not varies.any():
-        return recording.constant(torch.softmax(basis[0], dim=-1))
-    count, where = x.shape[-1], varies.nonzero(as_tuple=True)
-    groups = x[where].reshape(-1)
-    slip = recording.activation_roundings * min(recording.unit, FLOAT32) + recording.gamma(count)
-    node = recording.append(Softmax(count), (groups,), torch.ones(len(where[0]) * count, dtype=torch.float64), slip)
+        return known
+    where = varies.nonzero(as_tuple=True)
+    groups, slips = x[where].reshape(-1), np.where(masked, 0.0, slip)[varies.numpy()].reshape(-1)
+    node = recording.append(Softmax(count), (groups,), torch.ones(len(slips), dtype=torch.float64), slips)
     every = tuple(index.repeat_interleave(count) for index in where)
     last = torch.arange(count).repeat(len(where[0]))
-    return _scattered(node, (*every, last), x.shape, recording.constant(torch.softmax(basis[0], dim=-1)))
+    return _scattered(node, (*every, last), x.shape, known)
 
 
 def attention(
@@ -991,20 +1008,31 @@ def _normalised(x: Any, count: int, eps: float, *, centered: bool) -> Any:
 
     The square of none of the results is larger than their number.
     """
-    if x.is_constant:
-        raise NotWhiteBox("a norm of values that do not depend on the command")  # the module computes it
-    x.recording.unknown = x.recording.unknown or "the rounding of layers that normalise is not derived"
     rows = x.reshape(-1, count)
     rows = rows - rows.mean(dim=1, keepdim=True) if centered else rows
-    recording, varies = x.recording, rows.varies.any(dim=1)
+    known, varies = _divided(_split(rows)[0], count, eps), rows.varies.any(dim=1)
+    if not varies.any():
+        return known.reshape(x.shape)
     places = varies[:, None].expand(rows.shape).nonzero(as_tuple=True)
-    fixed = rows.basis[0] * (rows.basis[0].square().mean(dim=1, keepdim=True) + eps).rsqrt()
-    rows, shape = rows[varies], rows.shape
-    size = recording.largest_sizes(rows.basis.abs() + rows.error, rows.nodes)
-    squares = recording.append(Product(count), (rows.reshape(-1),), (size * size).sum(dim=1), recording.gamma(count))
-    inverse = recording.activate("rsqrt", squares.reshape(-1, 1) / count + eps, limit=eps**-0.5)
-    result = multiply(rows, inverse, limit=math.sqrt(count))
-    return _scattered(result, places, shape, recording.constant(fixed)).reshape(x.shape)
+    return _scattered(_divided(rows[varies], count, eps), places, rows.shape, known).reshape(x.shape)
+
+
+def _divided(rows: Any, count: int, eps: float) -> Any:
+    """Divide rows by their root mean square. The natural ranges hold for rounded numbers, too."""
+    recording, flat = rows.recording, rows.reshape(-1)
+    gamma, kind = recording.gamma(count), Product(count)
+    if rows.is_constant:
+        squares = recording.known(Node(kind, (), slip=gamma), flat)
+    else:
+        size = recording.largest_sizes(flat.basis.abs() + flat.error, flat.nodes).square()
+        squares = recording.append(kind, (flat,), size.reshape(-1, count).sum(dim=1), gamma)
+    squares.error[0] += count * recording.smallest
+    most = eps**-0.5 * (1.0 + 8.0 * recording.unit)
+    inverse = recording.activate("rsqrt", squares.reshape(-1, 1) / count + eps, limit=most)
+    if rows.is_constant:
+        return rows * inverse
+    room = 1.0 + gamma + 2.0 * recording.activation_roundings * recording.unit
+    return multiply(rows, inverse, limit=math.sqrt(count) * room)
 
 
 def _scaled(x: Any, weight: Tensor | None, bias: Tensor | None) -> Any:
@@ -1171,7 +1199,8 @@ OPERATIONS: dict[str, Operation] = {
     **_all(lambda function, args, kwargs: args[0].expand(args[1].shape), "expand_as"),
     **_all(lambda function, args, kwargs: args[0].reshape(args[1].shape), "view_as reshape_as"),
     **_all(_cast, "to float double cpu cuda detach"),
-    **_all(linear_in_one, "sum mean cumsum"),
+    **_all(_reduction, "sum mean"),
+    "cumsum": linear_in_one,
     **_all(move, "clone repeat repeat_interleave index_select flip roll"),
     **_all(_called(lambda x: Symbol(x.recording, -x.basis, x.error, x.nodes), input="x"), "neg __neg__"),
     **_all(_convolution, "conv1d conv2d conv3d"),

@@ -67,7 +67,7 @@ class MarginNetwork:
         softmaxes = {k for k, node in enumerate(self.program.nodes, start=1) if isinstance(node.kind, Softmax)}
         products = [node for node in self.program.nodes if isinstance(node.kind, Product)]
         attends = any(softmaxes & set(operand.weights) for node in products for operand in node.operands)
-        return attends and self.program.dim in taylor.DEGREES and self.rounding is None
+        return attends and self.program.dim in taylor.DEGREES
 
     @cached_property
     def stretch(self) -> np.ndarray:
@@ -154,7 +154,7 @@ class MarginNetwork:
         networks have many such units.
         """
         if self.uses_taylor:
-            return taylor.upper_bounds(self.program, self._stretches, low, high)
+            return taylor.upper_bounds(self.program, self._stretches, low, high, self._sizes(low, high))
         relaxed = self.relax(low, high)
         lines = [node.lines for node in relaxed.nodes]
         closest = self._substitute(relaxed, lines, len(low))
@@ -180,12 +180,15 @@ class MarginNetwork:
 
     def relax(self, low: np.ndarray, high: np.ndarray) -> RelaxedProgram:
         """Return the nodes relaxed over boxes low, high (B, d), and the deployed error of the output."""
-        size = None
-        if self.rounding is not None and self.origin is not None and self.basis is not None:
-            center, radius = (low + high) / 2, (high - low) / 2
-            size = np.abs(self.origin + center @ self.basis.T) + radius @ np.abs(self.basis).T
         folded = 0.0 if self.pads is not None or self.origin is None else self._folded
-        return Forward(self.program, low, high, self.pads, size, folded).run()
+        return Forward(self.program, low, high, self.pads, self._sizes(low, high), folded).run()
+
+    def _sizes(self, low: np.ndarray, high: np.ndarray) -> np.ndarray | None:
+        """Return the largest absolute values (B, d) of commands in boxes, if bounds include rounding errors."""
+        if self.rounding is None or self.origin is None or self.basis is None:
+            return None
+        center, radius = (low + high) / 2, (high - low) / 2
+        return np.abs(self.origin + center @ self.basis.T) + radius @ np.abs(self.basis).T
 
     @cached_property
     def _stretches(self) -> tuple[float, ...]:

@@ -113,6 +113,10 @@ class TaylorModel:
         ball = np.sqrt(kind.terms) * (1.0 + _ROUNDING) * self.ball + _norm(rounding)
         return TaylorModel.of(self.basis, kind.total(self.coefficients), radius, ball)
 
+    def widened(self, error: np.ndarray) -> "TaylorModel":
+        """Return the model of numbers with an additional error of at most (B, n)."""
+        return TaylorModel.of(self.basis, self.coefficients, self.radius + error, self.ball + _norm(error))
+
     def where(self, keep: np.ndarray, center: np.ndarray | float, radius: np.ndarray | float) -> "TaylorModel":
         """Return the model with center +- radius in place of some numbers, unless `keep` (B, n)."""
         if keep.all():
@@ -147,8 +151,14 @@ def _multiply(
     return result, beyond
 
 
-def upper_bounds(program: Program, stretches: Sequence[float], low: np.ndarray, high: np.ndarray) -> HalfSpaces:
-    """Return upper bounds of the outputs over boxes low, high (B, d); `stretches` are those of the program."""
+def upper_bounds(
+    program: Program, stretches: Sequence[float], low: np.ndarray, high: np.ndarray, size: np.ndarray | None = None
+) -> HalfSpaces:
+    """Return upper bounds of the outputs over boxes low, high (B, d); `stretches` are those of the program.
+
+    They hold for the deployed policy if `size` (B, d), the largest absolute value of each number of the command, is
+    given.
+    """
     basis, (count, dim), left = monomials(low.shape[1]), low.shape, iter(stretches)
     center, half = (low + high) / 2, (high - low) / 2
     coefficients = np.zeros((len(basis.powers), count, dim))
@@ -157,8 +167,17 @@ def upper_bounds(program: Program, stretches: Sequence[float], low: np.ndarray, 
     models = [TaylorModel.of(basis, coefficients, _ROUNDING * (np.abs(center) + half))]
     with np.errstate(over="ignore", invalid="ignore"):  # numbers that are not finite end as no bound
         for node in program.nodes:
-            models.append(_apply(node, [_of_affine(operand, models, left) for operand in node.operands]))
+            operands = [_of_affine(operand, models, left) for operand in node.operands]
+            if size is not None:
+                sizes = [size, *(model.size for model in models[1:])]
+                operands = [x.widened(error(sizes)) for x, error in zip(operands, node.errors, strict=True)]
+            models.append(_apply(node, operands))
+            if size is not None:
+                slip = node.slip * node.kind.size([x.size for x in operands], models[-1].size)
+                models[-1] = models[-1].widened(slip)
         margins = _of_affine(program.output, models, left)
+        if size is not None and program.error is not None:
+            margins = margins.widened(program.error([size, *(model.size for model in models[1:])]))
         higher, even = margins.coefficients[1 + dim :], (basis.powers[1 + dim :] % 2 == 0).all(axis=1)
         most = np.where(even[:, None, None], np.maximum(higher, 0.0), np.abs(higher)).sum(axis=0)
         slopes = margins.coefficients[1 : 1 + dim].transpose(1, 2, 0)  # (B, K, d), of positions
