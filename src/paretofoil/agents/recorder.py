@@ -172,7 +172,7 @@ class Recording:
         """Return the numbers of a node with one operand, if that does not depend on the command."""
         given, error = symbol.basis[0].numpy(), symbol.error[0].numpy()
         value = np.asarray(node.kind.points(given))
-        moved = node.kind.error([np.maximum(given - error, node.lowest)], [given + error], [error])
+        moved = node.error([given - error], [given + error], [error])
         off = moved + node.slip * node.kind.size([np.abs(given) + error], np.abs(value) + moved)
         return Symbol(self, torch.from_numpy(value)[None], torch.from_numpy(np.asarray(off))[None])
 
@@ -928,7 +928,8 @@ def softmax_node(x: Any) -> Any:
     # The exponentials and their sum are rounded, and of attention in blocks, the blocks are scaled.
     slip = 4.0 * recording.activation_roundings * min(recording.unit, FLOAT32) + 2.0 * recording.gamma(count)
     slip += 4.0 * recording.unit if recording.unit > FLOAT32 else 0.0
-    known = recording.known(Node(Softmax(count), (), slip=np.where(masked, 0.0, slip)), x)
+    known = recording.known(Node(Softmax(count), (), slip=slip), x)
+    known.error[:, masked] = 0.0
     if not varies.any():
         return known
     where = varies.nonzero(as_tuple=True)

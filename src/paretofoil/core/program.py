@@ -263,6 +263,10 @@ class Node:
             return -np.inf
         return float(self.limit ** (-2.0 if self.kind.function == "rsqrt" else -1.0))
 
+    def error(self, low: Arrays, high: Arrays, errors: Arrays) -> np.ndarray:
+        """Return the largest error of the output, as `kind.error`, within the natural range."""
+        return np.minimum(self.kind.error([np.maximum(x, self.lowest) for x in low], high, errors), 2.0 * self.limit)
+
 
 @dataclass(frozen=True)
 class Rounding:
@@ -409,7 +413,7 @@ class Program:
             sizes = [np.abs(value) + error for value, error in zip(values, errors, strict=False)]
             off = [a.moved_by(errors) + e(sizes) for a, e in zip(node.operands, node.errors, strict=True)]
             low, high = ([x + s * e for x, e in zip(given[k], off, strict=True)] for s in (-1.0, 1.0))
-            moved = node.kind.error([np.maximum(low[0], node.lowest), *low[1:]], high, off)
+            moved = node.error(low, high, off)
             reach = [np.abs(x) + e for x, e in zip(given[k], off, strict=True)]
             errors.append(moved + node.slip * node.kind.size(reach, np.abs(values[k + 1]) + moved))
         sizes = [np.abs(value) + error for value, error in zip(values, errors, strict=True)]

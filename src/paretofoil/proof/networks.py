@@ -216,10 +216,10 @@ class MarginNetwork:
         relaxed = self.relax(low[None], high[None])
         errors = [np.zeros_like(low[None])]
         for node, at in zip(self.program.nodes, relaxed.nodes, strict=True):
-            ranges = [np.maximum(o.least, node.lowest) for o in at.operands], [o.most for o in at.operands]
+            ranges = [o.least for o in at.operands], [o.most for o in at.operands]
             pairs = zip(node.operands, at.operands, strict=True)
             moved = [affine.moved_by(errors) + bounded.error for affine, bounded in pairs]
-            errors.append(node.kind.error(*ranges, moved) + at.slip)
+            errors.append(node.error(*ranges, moved) + at.slip)
         largest: np.ndarray = (self.program.output.moved_by(errors) + relaxed.output.error)[0]
         return largest
 

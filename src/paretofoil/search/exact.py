@@ -241,10 +241,10 @@ class _Incumbent:
         return float(self.budget.distance[0])
 
     def undecidable(self, claim: Claim) -> bool:
-        """Return whether rounding errors prevent a complete proof, because a point at the goal cannot be excluded."""
-        if self.scaled_change is None:
-            return False
-        point = (self.scaled_change * self.effort.goal(self.distance) / self.distance)[None]
+        """Return whether rounding errors prevent a complete proof: a point that it must exclude cannot be excluded."""
+        point = np.zeros((1, self.budget.batch.dim))  # the command itself, if no other is known
+        if self.scaled_change is not None:
+            point = (self.scaled_change * self.effort.goal(self.distance) / self.distance)[None]
         return bool((claim.upper_bounds(point, point).highest(point, point) >= claim.level).all())
 
     @property
