@@ -368,19 +368,19 @@ ENVIRONMENTS_PAGE = """# Environments that can be trained and explained
 `paretofoil train ID` was tried with every id that MO-Gymnasium {version} registers: train for a moment, store the
 agent, load it in another process, and explain a decision. {counts}. `python website/coverage_pages.py` makes this page.
 
-| id | result | in its words |
+| id | result | message |
 |---|---|---|
 {rows}
 
 [Continuous actions](continuous-actions.md) says what can be asked about agents with continuous actions. An environment
-that cannot be copied has answers without consequences.
+that cannot be copied has answers without rollouts.
 """
 AGENTS_PAGE = """# Kinds of agents that can be explained
 
 An untrained agent of each kind was made and one of its decisions explained. {counts}.
 `python website/coverage_pages.py` makes this page.
 
-| agent | library | by | result | in its words |
+| agent | library | by | result | status or message |
 |---|---|---|---|---|
 {rows}
 
@@ -392,7 +392,8 @@ explained by [features of the state](features.md).
 def counts(trials: list[Trial]) -> str:
     """Return how many trials had each outcome, in words."""
     numbers = {outcome: sum(trial.outcome == outcome for trial in trials) for outcome in COUNTS}
-    return f"Of {len(trials)}, " + ", ".join(f"{number} {outcome}" for outcome, number in numbers.items() if number)
+    parts = [f"{number} {outcome}" for outcome, number in numbers.items() if number]
+    return f"Result of {len(trials)} trials: {', '.join(parts)}"
 
 
 def cell(text: str) -> str:

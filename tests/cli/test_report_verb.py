@@ -4,7 +4,7 @@
 def test_the_verb_prints_the_report_as_text(run) -> None:
     printed = " ".join(run("report", "reward-line", "--seconds", "5").out.split())
     assert printed.startswith(
-        "reward-line. It does what it is told on the front: it brings each of the 11 best returns"
+        "reward-line. It does what it is told on the front: it achieves each of the 11 best returns"
     )
     assert "11 of 11 rolled out" in printed
     assert "No command makes it choose down in any of the 34 states" in printed

@@ -120,8 +120,8 @@ def test_an_environment_that_cannot_be_copied_or_replayed_gets_answers_without_c
 
     told = run("train", "my_module:lucky-v0", *BRIEF, "--name", "mine").err
     assert told == (
-        "note: my_module:lucky-v0 can neither be copied nor replayed, so that answers about its agents will have no "
-        "consequences.\n"
+        "note: my_module:lucky-v0 can neither be copied nor replayed, so answers about its agents will have no "
+        "rollouts.\n"
     )
     agent = load_agent("agents/mine")
     assert not any(decision.snapshot for decision in rollout(agent, agent.front[0]))

@@ -65,7 +65,7 @@ def test_the_verdict_tells_a_broken_agent_from_a_good_one(good_report: Report, b
     assert good.level == "good"
     assert (
         good.headline
-        == "It does what it is told on the front: it brings each of the 11 best returns when asked for it."
+        == "It does what it is told on the front: it achieves each of the 11 best returns when asked for it."
     )
     assert poor.level == "poor"
     assert poor.headline.startswith("It often does not do what it is told: it misses 10 of the 11 best returns")
@@ -110,7 +110,7 @@ def test_the_comparison_brings_the_atlas(good_report: Report) -> None:
     assert good_report.comparison is not None
     assert good_report.atlas is good_report.comparison.atlases[0]
     assert "Compared with broken <agent>" in titles(good_report)
-    assert "broken <agent> brings 1 of the 11 returns of the front" in verdict(good_report).sentences[-1]
+    assert "broken <agent> achieves 1 of the 11 returns of the front" in verdict(good_report).sentences[-1]
 
 
 def test_the_page_is_well_formed_and_needs_nothing_else(good_report: Report) -> None:

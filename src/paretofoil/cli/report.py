@@ -25,7 +25,7 @@ def report(
     quiet: Quiet = False,
     allow_import: AllowImport = None,
 ) -> None:
-    """Write a report card: does the agent do what it is told, and what is proven of it?
+    """Write a report card: does the agent do what it is told, and what is proven about it?
 
     The page needs no server, no network and no script. Without --html, the report is printed as text.
     """

@@ -13,7 +13,7 @@ if TYPE_CHECKING:
     from paretofoil.web.settings import Settings
 
 _AGENTS = "Names or folders of agents, or my_module:agent; all agents of `paretofoil agents` if omitted."
-_REPLIES = "File for the replies of the user study; named after the study, in the current folder, if omitted."
+_REPLIES = "File for the replies of the user study. If omitted, a file in the current folder, named after the study."
 
 
 def serve(

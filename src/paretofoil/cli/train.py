@@ -20,7 +20,7 @@ if TYPE_CHECKING:
     from paretofoil.pcn.config import TrainConfig
     from paretofoil.pcn.train import Trainer, TrainResult
 
-_STEPS = "Number of environment steps to explore; measuring the front takes up to about the same number again."
+_STEPS = "Number of environment steps to explore; measuring the front takes up to about as many more."
 _EXPLORE = "Exploration: plans (repeat good episodes with edited actions), or plain (sampling only, as in the paper)."
 _RETURNS = (
     "Returns to learn in stochastic environments: expected, or realised (as in the paper). "
@@ -112,7 +112,7 @@ def _note_limits(entry: "CatalogueEntry", environment: str) -> None:
         note(f"note: the catalogue has {environment} in a faster form, with names and masks: paretofoil train {faster}")
     if not is_copyable(entry) and not is_replayable(entry):
         what = f"{entry.name} can neither be copied nor replayed"
-        note(f"note: {what}, so that answers about its agents will have no consequences.")
+        note(f"note: {what}, so answers about its agents will have no rollouts.")
 
 
 def _configure(

@@ -109,7 +109,7 @@ def share_generator(env: Any) -> None:
 def _slide_one(across: float, along: float, out: float, rest: float, sign: int = 1) -> int:
     """Return the turn of a cart at a wall of one axis; see `BatchMinecart._slide`.
 
-    `across` and `along` are its coordinates, `out` and `rest` its velocity, across the wall and along it.
+    `across` and `along` are its coordinates in these directions of the wall, `out` and `rest` its velocity in them.
     """
     pressing = (across == 1.0 and out > 0) or (across == 0.0 and out < 0)
     if not pressing or along in (0.0, 1.0) or not abs(rest) > AT_REST:

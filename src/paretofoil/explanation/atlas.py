@@ -72,7 +72,7 @@ class Atlas:
     undecided: float
     """Share of the commands whose outcome is not proven; the true share of an outcome is larger by this at most."""
     delivers: float
-    """Share of the commands whose episode brings at least what they ask for, in every objective."""
+    """Share of the commands whose episode achieves at least what they ask for, in every objective."""
     samples: int
     """Number of commands that were rolled out instead of a proof; 0 if shares are proven."""
     cells: np.ndarray  # (N, 12, 2): the polygons of the proof; the last vertex is repeated

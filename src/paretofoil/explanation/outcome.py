@@ -80,7 +80,7 @@ def outcome(
     if not clauses and not given:
         raise InvalidInput.expected('an outcome such as "treasure >= 50, time <= 10"', repr(text))
     if not 0.0 < share <= 1.0:
-        raise InvalidInput.expected("a share above 0 and up to 1", share)
+        raise InvalidInput.expected("a share above 0 and at most 1", share)
     return Outcome(clauses, tuple(given), float(share))
 
 

@@ -666,7 +666,7 @@ class _PathMargins:
 
 
 def _join_equal(nodes: _Nodes) -> tuple[_Nodes, np.ndarray]:
-    """Return one node, with a box around all, for nodes of a box with the same state, return and events."""
+    """Merge nodes of a box with the same state, return and events into one node, with a box around all of them."""
     keys = np.column_stack([nodes.root, nodes.state, np.round(nodes.collected, DECIMALS), nodes.marks])
     _, first, joined = np.unique(keys, axis=0, return_index=True, return_inverse=True)
     joined = joined.reshape(-1)

@@ -1,4 +1,4 @@
-"""Report card of an agent: what is proven of it, and what was measured where nothing can be proven."""
+"""Report card of an agent: what is proven about it, and what was measured where nothing can be proven."""
 
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, replace
@@ -42,7 +42,7 @@ Bars = Callable[[str], Callable[[int, int], None]]
 
 @dataclass(frozen=True, eq=False)
 class Front:
-    """What an agent brings when it is asked for each point of a front."""
+    """What an agent achieves when it is asked for each point of a front."""
 
     points: np.ndarray  # (F, c)
     best: bool

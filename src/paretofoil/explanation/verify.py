@@ -177,7 +177,7 @@ def first_that_flips(batch: QuestionBatch, row: int, commands: np.ndarray) -> np
 
 
 def _rounded_commands(question: Question, command: np.ndarray, digits: int) -> np.ndarray:
-    """Return the command rounded in every way at one resolution, the nearest first: (N, d)."""
+    """Return all roundings of the command at one resolution, the nearest first: (N, d)."""
     space, norm = question.space, question.norm
     changed = np.flatnonzero(command != question.command)
     if space.simplex:

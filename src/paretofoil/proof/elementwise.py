@@ -47,7 +47,7 @@ class Relaxation:
         return replace(self, slope_low=np.where(unstable, 0.0, self.slope_low))
 
     def form(self, x: AffineForm) -> AffineForm:
-        """Return the form of the outputs. The lower line of a ReLU that is parallel to the upper passes through 0."""
+        """Return the form of the outputs. For a ReLU, the lower line parallel to the upper one passes through 0."""
         slope, below = self.slope_high, self.offset_low if self.parallel else np.zeros_like(self.offset_low)
         middle, half = (self.offset_high + below) / 2, (self.offset_high - below) / 2
         return AffineForm(slope * x.center + middle, slope[:, None, :] * x.slopes, np.abs(slope) * x.radius + half)

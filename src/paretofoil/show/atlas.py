@@ -49,7 +49,7 @@ def _shares(atlas: Atlas, which: str = "") -> list[str]:
     )
     parts = [
         f"Under {front} of the commands{which} the episode ends on the front of {atlas.agent}",
-        f"under {delivers} it brings at least what was asked for",
+        f"under {delivers} it achieves at least what was asked for",
     ]
     if atlas.unfinished and not all_unfinished(atlas):
         parts.append(f"under {unfinished} it lasts until the step limit")

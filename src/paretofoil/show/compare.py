@@ -20,7 +20,7 @@ SAME, DIFFERENT = "#bfe3d6", ORANGE
 """The colours of commands under which two agents end alike, and differently."""
 
 
-ON_FRONT = "brings what it is asked for on the front"
+ON_FRONT = "achieves what it is asked for on the front"
 
 
 def comparison_sentence(comparison: Comparison) -> str:
@@ -33,19 +33,19 @@ def comparison_sentence(comparison: Comparison) -> str:
         how = f"(95 % interval of {samples}; nothing is proven{equal})"
     text = f"{first} and {second} end differently under {share} of the commands {how}."
     points, (one, other) = number_of(len(comparison.front), "point"), comparison.reached
-    front = f"Asked for each of the {points} of the front, {first} brings {one} of them and {second} {other}."
+    front = f"Asked for each of the {points} of the front, {first} achieves {one} of them and {second} {other}."
     return f"{text} {front} {example_sentence(comparison)}"
 
 
 def example_sentence(comparison: Comparison) -> str:
-    """ "For example, asked for 24 treasure in 13 steps, a brings ... and b ..." """
+    """ "For example, asked for 24 treasure in 13 steps, a achieves ... and b ..." """
     example, objectives = comparison.example, comparison.objectives
     if example is None:
         return "No command was found under which they differ."
     results = []
     for name, achieved, finished in zip(comparison.agents, example.achieved, example.finished, strict=True):
         limit = "" if finished or not any(example.finished) else " at the step limit"
-        results.append(f"{name} brings {quantities(objectives[: len(achieved)], achieved)}{limit}")
+        results.append(f"{name} achieves {quantities(objectives[: len(achieved)], achieved)}{limit}")
     return f"For example, asked for {quantities(objectives, example.command)}, {', but '.join(results)}."
 
 
@@ -53,7 +53,7 @@ def shares_of(atlas: Atlas) -> dict[str, float]:
     """Return the shares of commands by which agents are compared, with their names."""
     return {
         "ends on the front": atlas.on_front,
-        "brings at least what was asked for": atlas.delivers,
+        "achieves at least what was asked for": atlas.delivers,
         "lasts until the step limit": atlas.unfinished,
     }
 

@@ -40,7 +40,7 @@ BESIDE = 7.0
 WIDE = 0.1
 """If a larger share of the commands is undecided, the shares of sampled commands say more."""
 MOSTLY, OFTEN = 0.75, 0.25
-"""An agent that brings less of the front is called poor; one that runs into the step limit more often, not good."""
+"""An agent that achieves less of the front is called poor; one that runs into the step limit more often, not good."""
 
 
 @dataclass(frozen=True)
@@ -87,7 +87,7 @@ def verdict(report: Report) -> Verdict:
     """Return whether the agent does what it is told, in a few sentences."""
     front, atlas = report.front, _estimates(report)
     if front is None:
-        headline = "What it brings cannot be compared with what it is asked for."
+        headline = "What it achieves cannot be compared with what it is asked for."
         return Verdict("open", headline, (_why(report, "front"),))
     count, reached = len(front.points), int(front.reached.sum())
     returns = f"the {number_of(count, 'best return')}" if front.best else f"the {number_of(count, 'return')} it learned"
@@ -101,23 +101,23 @@ def verdict(report: Report) -> Verdict:
     else:
         level, headline = (
             "good",
-            f"It does what it is told on the front: it brings each of {returns} when asked for it.",
+            f"It does what it is told on the front: it achieves each of {returns} when asked for it.",
         )
     return Verdict(level, headline, tuple(filter(None, (_misses(report), *_shares(report), _compared(report)))))
 
 
 def _misses(report: Report) -> str:
-    """ "For example, asked for 24 treasure in 13 steps, it brings 50 treasure in 14 steps." """
+    """ "For example, asked for 24 treasure in 13 steps, it achieves 50 treasure in 14 steps." """
     front, objectives = report.front, report.agent.space.command_objectives
     if front is None or front.reached.all():
         return ""
     missed = np.flatnonzero(~front.reached)
     row = missed[len(missed) // 2]
     asked_for = quantities(objectives, front.points[row])
-    return f"For example, asked for {asked_for}, it brings {_brought(report, row)}."
+    return f"For example, asked for {asked_for}, it achieves {_achieved(report, row)}."
 
 
-def _brought(report: Report, row: int) -> str:
+def _achieved(report: Report, row: int) -> str:
     assert report.front is not None
     achieved = report.front.achieved[row]
     return quantities(report.agent.space.command_objectives[: len(achieved)], achieved)
@@ -156,10 +156,10 @@ def _compared(report: Report) -> str:
     comparison = report.comparison
     if comparison is None:
         return ""
-    brings = (
-        f"{comparison.agents[1]} brings {comparison.reached[1]} of the {len(comparison.front)} returns of the front"
+    achieves = (
+        f"{comparison.agents[1]} achieves {comparison.reached[1]} of the {len(comparison.front)} returns of the front"
     )
-    return f"{brings}; the two end differently under {span_text(*comparison.differ)} of the commands."
+    return f"{achieves}; the two end differently under {span_text(*comparison.differ)} of the commands."
 
 
 def _why(report: Report, part: str) -> str:
@@ -182,7 +182,9 @@ def measures(report: Report) -> list[Measure]:
     shares, front, atlas = [], report.front, _estimates(report)
     if front is not None:
         share, text = float(front.reached.mean()), f"{int(front.reached.sum())} of {len(front.points)}"
-        name = "best returns that it brings when asked" if front.best else "learned returns that it brings when asked"
+        name = (
+            "best returns that it achieves when asked" if front.best else "learned returns that it achieves when asked"
+        )
         shares.append(Measure(name, share, share, "rolled out", text))
     if atlas is not None:
         how = "sampled" if atlas.samples else "proven"
@@ -211,16 +213,16 @@ def _front_part(report: Report) -> Part | None:
     count, objectives = len(front.points), report.agent.space.command_objectives
     what = f"best returns that {report.agent.environment.name} allows" if front.best else "returns that it learned"
     how = "on average over rollouts, " if report.agent.batch_env().stochastic else ""
-    text = f"Asked for each of the {count} {what}, {how}it brings {int(front.reached.sum())}."
+    text = f"Asked for each of the {count} {what}, {how}it achieves {int(front.reached.sum())}."
     order = [*np.flatnonzero(~front.reached), *np.flatnonzero(front.reached)][:LISTED]
     shown = sorted(order) if count <= LISTED else order
     rows = [
-        ("✓" if front.reached[i] else "✗", quantities(objectives, front.points[i]), _brought(report, i)) for i in shown
+        ("✓" if front.reached[i] else "✗", quantities(objectives, front.points[i]), _achieved(report, i)) for i in shown
     ]
     first = "" if front.reached.all() else ", those that it misses first"
     more = [f"The table lists {LISTED} of them{first}."] if count > LISTED else []
     figures = [lambda: _figure_front(report)]
-    return Part("The front", [text, *more], ("", "asked for", "brings"), rows, figures)
+    return Part("The front", [text, *more], ("", "asked for", "achieved"), rows, figures)
 
 
 def _atlas_part(report: Report) -> Part | None:
@@ -240,9 +242,7 @@ def _atlas_part(report: Report) -> Part | None:
         return Part(title, [text], columns, rows, [draw])
     legend: list[tuple[str, str]] = []
     figure = _figure(5.6, 4.4, lambda axes: legend.extend(draw_map(axes, atlas))) if can_draw() else None
-    caption = (
-        "Each point is a command; its colour is the return that the episode brings. Grey returns are not on the front."
-    )
+    caption = "Each point is a command; its colour is the return of its episode. Grey returns are not on the front."
     return Part(title, [text], columns, rows, [lambda: figure] if figure else [], caption, legend)
 
 
@@ -315,7 +315,7 @@ def _never_part(report: Report) -> Part | None:
         states = f"{int(most.proven.sum()):,} of the {len(most.states):,} examined states where that is {where}"
         text = f"No command makes it choose {most.action} in {states} ({how})."
     elif any(claim.open.any() for claim in claims):
-        text = f"It is not proven of any action that it is never chosen, in {where}."
+        text = f"No action is proven to be never chosen, in {where}."
     else:
         text = f"In {where}, some command makes it choose each valid action."
     rows = [
@@ -348,7 +348,7 @@ def _figure(width: float, height: float, draw: Callable[[Any], Any]) -> "Figure"
 
 
 def _figure_front(report: Report) -> "Figure":
-    """Draw the returns of the front and what the agent brings; with two objectives, arrows lead from missed returns."""
+    """Draw the front and what the agent achieves; with two objectives, arrows lead from missed returns."""
     front, agent = report.front, report.agent
     assert front is not None
     if front.points.shape[1] != 2 or front.achieved.shape[1] != 2:
@@ -367,9 +367,11 @@ def _figure_front(report: Report) -> "Figure":
                 style = {"arrowstyle": "-|>,head_width=.3,head_length=.6", "color": RED, "linewidth": 1.4, "shrinkB": 5}
                 axes.annotate("", xy=result, xytext=point, arrowprops=style, zorder=5)
         hit, missed = points[front.reached], points[~front.reached]
-        axes.plot(*hit.T, "o", color=GREEN, markersize=10, label="asked for, and brought")
+        axes.plot(*hit.T, "o", color=GREEN, markersize=10, label="asked for, and achieved")
         if len(missed):
-            axes.plot(*missed.T, "X", color=RED, markersize=11, label="asked for, but missed: arrow to what it brings")
+            axes.plot(
+                *missed.T, "X", color=RED, markersize=11, label="asked for, but missed: arrow to what it achieves"
+            )
         axes.set(xlabel=axis_label(objectives[0]), ylabel=axis_label(objectives[1]))
         axes.grid(alpha=0.25)
         axes.margins(0.08)

@@ -1,4 +1,4 @@
-"""The page as a widget for notebooks: it asks Python over the widget's messages for what it asks a server for."""
+"""The page as a notebook widget. It sends its requests to Python through the widget's messages, not to a server."""
 
 import asyncio
 import json

@@ -36,7 +36,7 @@ FindAgent = Callable[[str], Agent]
 
 @dataclass(frozen=True)
 class JudgedReply:
-    """A reply and the right one; None on the last screen, which has only ratings."""
+    """A reply and the correct one; all None on the last screen, which has only ratings."""
 
     reply: str | None = None
     truth: str | None = None
