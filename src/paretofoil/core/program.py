@@ -258,7 +258,7 @@ class Node:
 
     @property
     def lowest(self) -> float:
-        """The least operand of 1 / x or 1 / sqrt(x) with a natural range."""
+        """The smallest operand of 1 / x or 1 / sqrt(x) at which the result stays within the limit; else -infinity."""
         if not isinstance(self.kind, Elementwise) or np.isinf(self.limit):
             return -np.inf
         return float(self.limit ** (-2.0 if self.kind.function == "rsqrt" else -1.0))

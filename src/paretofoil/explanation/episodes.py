@@ -154,7 +154,7 @@ class Leads:
         return greedy_actions(scores, self.masks[state])
 
     def _include(self, state: np.ndarray, least: np.ndarray, most: np.ndarray) -> None:
-        """Let the contests of states (B,) include all remaining commands of boxes (B, d)."""
+        """Widen the contests at states (B,) to cover all remaining commands of boxes (B, d)."""
         outside = ((least < self._least[state]) | (most > self._most[state])).any(axis=1)
         outside &= self.masks[state].sum(axis=1) > 1  # else there is nothing to compare
         if not outside.any():

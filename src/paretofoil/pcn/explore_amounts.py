@@ -72,9 +72,9 @@ def explore_amounts(
 def mutate_amounts(
     config: TrainConfig, plan: np.ndarray, other: np.ndarray, space: ActionSpace, rng: np.random.Generator
 ) -> np.ndarray:
-    """Return an edited plan: more or less in some steps, moved from one step to another, or the same in some steps.
+    """Return an edited plan. First, its end may be replaced by that of another plan.
 
-    Before, the end of the plan may be replaced by that of another one.
+    An edit changes the amounts of some steps, moves an amount to another step, or makes some steps equal.
     """
     plan = plan.copy()
     if rng.random() < config.crossover:

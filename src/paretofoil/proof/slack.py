@@ -138,8 +138,8 @@ def _scaled_rounding(question: Question) -> np.ndarray:
 def float32_rounding(low: np.ndarray, high: np.ndarray) -> np.ndarray:
     """Return the largest rounding error (n,) of the inputs of a float32 policy, for inputs between low and high (n,).
 
-    The inputs and the terms of the first layer's sums are rounded. Where the policy is steep, such errors change
-    margins a lot, but are small as a change of the inputs.
+    The inputs and the terms of the first layer's sums are rounded. Where the policy is steep, these errors change
+    margins a lot, although they are small changes of the inputs.
     """
     largest = np.maximum(np.abs(low), np.abs(high))
     return (2 + largest.size) * _FLOAT32 * largest

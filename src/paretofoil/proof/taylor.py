@@ -1,7 +1,7 @@
 """The Taylor bounder: polynomials with remainders (Taylor models), carried forward through a program.
 
-Where attention multiplies numbers that vary by a softmax of numbers that vary, linear forms lose too much. A Taylor
-model is a polynomial of the position e of the input in its box, from -1 to 1, and a bound of all that it leaves out.
+Attention multiplies varying numbers by a softmax of varying numbers, for which linear forms are too loose. A Taylor
+model is a polynomial of the position e of the input in its box, from -1 to 1, and a bound on the remainder.
 The polynomials of the margins then become linear upper bounds: a term of degree two or more is at most its absolute
 value, or at most 0 if it is an even power with a negative coefficient.
 """

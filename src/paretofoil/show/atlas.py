@@ -25,7 +25,7 @@ LISTED = 12
 
 
 def atlas_sentence(atlas: Atlas) -> str:
-    """ "Under 43.2 to 44.2 % of the commands the episode ends on the front ... (proven)." """
+    """Return text such as "Under 43.2 to 44.2 % of the commands the episode ends on the front ... (proven)." """
     fixed = np.flatnonzero(atlas.high <= atlas.low)
     asking = quantities([atlas.objectives[i] for i in fixed], atlas.low[fixed]) if len(fixed) else ""
     first, *others = _shares(atlas, f" that ask for {asking}" if asking else "")
@@ -63,7 +63,7 @@ def counted(atlas: Atlas) -> str:
 
 
 def outcome_text(atlas: Atlas, outcome: AtlasOutcome) -> str:
-    """ "50 treasure in 14 steps", "2 A and 1 B (step limit)"."""
+    """Return text such as "50 treasure in 14 steps", "2 A and 1 B (step limit)"."""
     objectives = atlas.objectives[: len(outcome.achieved)]
     limit = "" if outcome.finished or all_unfinished(atlas) else " (step limit)"
     return f"{quantities(objectives, outcome.achieved)}{limit}"

@@ -24,7 +24,7 @@ ON_FRONT = "achieves what it is asked for on the front"
 
 
 def comparison_sentence(comparison: Comparison) -> str:
-    """ "a and b end differently under 89.1 to 91.2 % of the commands (proven). ..." """
+    """Return text such as "a and b end differently under 89.1 to 91.2 % of the commands (proven). ..." """
     first, second = comparison.agents
     share = span_text(*comparison.differ)
     how = f"({proven(comparison.assumed)})"
@@ -38,7 +38,7 @@ def comparison_sentence(comparison: Comparison) -> str:
 
 
 def example_sentence(comparison: Comparison) -> str:
-    """ "For example, asked for 24 treasure in 13 steps, a achieves ... and b ..." """
+    """Return text such as "For example, asked for 24 treasure in 13 steps, a achieves ... and b ..." """
     example, objectives = comparison.example, comparison.objectives
     if example is None:
         return "No command was found under which they differ."

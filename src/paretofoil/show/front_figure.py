@@ -110,7 +110,7 @@ def _space(axes: Any, objectives: tuple[Objective, ...], learned: np.ndarray, ac
 
 
 def _lines(objectives: tuple[Objective, ...], learned: np.ndarray, achieved: np.ndarray, word: str) -> "Figure":
-    """Draw each of few points as a line over the objectives, with an axis for each objective; higher is better."""
+    """Draw each point as a line over the objectives, with an axis for each objective; higher is better."""
     from matplotlib.figure import Figure
 
     both = np.concatenate([learned, achieved])

@@ -121,7 +121,7 @@ def changed_share(influence: Influence) -> float:
 
 
 def share_text(share: Share, samples: int) -> str:
-    """ "62 to 63 %" if that is proven, "about 62 % (61 to 63 %, sampled)" if not."""
+    """Return text such as "62 to 63 %" if that is proven, "about 62 % (61 to 63 %, sampled)" if not."""
     if share.upper - share.lower <= WIDE:
         return percent_span(share.lower, share.upper)
     sampled = f"{percent_span(share.likely_low, share.likely_high)}, sampled"
@@ -172,7 +172,7 @@ def _s(influence: Influence) -> str:
 
 
 def _region(influence: Influence) -> str:
-    """ " The search region is 1 to 124 treasure in 1 to 40 steps from here on." """
+    """Return text such as " The search region is 1 to 124 treasure in 1 to 40 steps from here on." """
     if influence.preferences:
         return ""
     sides = influence.objectives, influence.low, influence.high, influence.command
@@ -213,7 +213,7 @@ def _alone(influence: Influence) -> str:
 
 
 def _together(influence: Influence) -> str:
-    """ "Together, 5.2 treasure instead of 8 and 1 step instead of 2 make the agent choose down." """
+    """Return text such as "Together, 5.2 treasure instead of 8 and 1 step instead of 2 make the agent choose down." """
     nearest = influence.nearest
     if nearest is None:
         return ""

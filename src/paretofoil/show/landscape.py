@@ -168,7 +168,7 @@ def as_shown(objective: Objective, numbers: np.ndarray) -> np.ndarray:
 
 
 def axis_label(objective: Objective) -> str:
-    """ "time (steps)", "treasure"."""
+    """Return text such as "time (steps)", "treasure"."""
     return f"{objective.name} ({objective.unit})" if objective.unit else objective.name
 
 

@@ -90,7 +90,7 @@ def _small(text: str) -> str:
 
 
 def _status(answer: Answer) -> str:
-    """ "proven closest · exact, 12 queries · proven: no valid command is closer than ..." """
+    """Return text such as "proven closest · exact, 12 queries · proven: no valid command is closer than ..." """
     proof = "nothing is proven" if answer.proof is None else str(answer.proof)
     parts = [answer.status.value, f"{answer.search.name}, {number_of(answer.total_queries, 'query', 'queries')}", proof]
     return " · ".join([*parts, answer.search.stop.sentence] if answer.search.stop.early else parts)

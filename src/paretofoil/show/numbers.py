@@ -21,7 +21,7 @@ NOISE = 1e-12
 
 
 def quantity(objective: Objective, number: float, low: float = -math.inf, high: float = math.inf) -> str:
-    """ "8 treasure", "2 steps", "no ore 0", "a 7 % risk of death", "already 3 fuel over budget".
+    """Return text such as "8 treasure", "2 steps", "no ore 0", "a 7 % risk of death", "already 3 fuel over budget".
 
     A number from low to high has as many digits as it takes to stay there when it is rounded.
     """
@@ -82,7 +82,7 @@ def change(objective: Objective, old: float, new: float) -> str:
 
 
 def short_change(objective: Objective, old: float, new: float) -> str:
-    """ "6.3 treasure instead of 8", "a 7 % risk of death instead of 9.7 %"."""
+    """Return text such as "6.3 treasure instead of 8", "a 7 % risk of death instead of 9.7 %"."""
     before, after = amount(objective, old), amount(objective, new)
     if before == 0 and never_negative(objective):
         text = "none"
@@ -215,12 +215,12 @@ def percent(probability: float) -> str:
 
 
 def number_of(count: int, one: str, many: str | None = None) -> str:
-    """ "1 query", "2,000 queries"."""
+    """Return text such as "1 query", "2,000 queries"."""
     return f"{count:,} {one if count == 1 else many or f'{one}s'}"
 
 
 def join(words: Sequence[str]) -> str:
-    """ "a, b and c"."""
+    """Return text such as "a, b and c"."""
     return " and ".join(filter(None, (", ".join(words[:-1]), *words[-1:])))
 
 
@@ -264,7 +264,7 @@ def free_numbers(objectives: Sequence[Objective], *, preferences: bool = False) 
 
 
 def name_of(objective: Objective) -> str:
-    """ "treasure", "the risk of death", "the pole angle"."""
+    """Return text such as "treasure", "the risk of death", "the pole angle"."""
     if objective.feature:
         return objective.name if re.search(r"\d", objective.name) else f"the {objective.name}"
     return f"the {_chance(objective)}" if objective.probability else objective.name
@@ -296,14 +296,14 @@ def never_negative(objective: Objective) -> bool:
 
 
 def with_unit(objective: Objective, text: str) -> str:
-    """ "2 steps", "1 step", "7 %", or the number alone."""
+    """Return text such as "2 steps", "1 step", "7 %", or the number alone."""
     if objective.probability:
         return f"{text} %"
     return f"{grouped(text)} {unit(objective, text)}" if objective.unit else grouped(text)
 
 
 def unit(objective: Objective, text: str) -> str:
-    """ "steps", but "1 step"; units such as m/s have no plural."""
+    """Return text such as "steps", but "1 step"; units such as m/s have no plural."""
     return objective.unit[:-1] if text == "1" and _is_plural(objective.unit) else objective.unit
 
 
@@ -336,7 +336,7 @@ def _rounded(objective: Objective, number: float, low: float, high: float) -> st
 
 
 def _signed_phrase(objective: Objective, text: str) -> str:
-    """ "8 treasure", "no treasure", "3 fuel over budget"."""
+    """Return text such as "8 treasure", "no treasure", "3 fuel over budget"."""
     if not never_negative(objective) or text[0] not in "-0" or float(text) > 0:
         return _phrase(objective, text)
     if text[0] == "-":
@@ -361,7 +361,7 @@ def _phrase(objective: Objective, text: str) -> str:
 
 
 def _name(objective: Objective) -> str:
-    """ "treasure"; "of ore 0": a number in a name is kept apart from the amount."""
+    """Return text such as "treasure"; "of ore 0": a number in a name is kept apart from the amount."""
     return f"of {objective.name}" if objective.name[-1:].isdigit() else objective.name
 
 

@@ -107,7 +107,7 @@ def verdict(report: Report) -> Verdict:
 
 
 def _misses(report: Report) -> str:
-    """ "For example, asked for 24 treasure in 13 steps, it achieves 50 treasure in 14 steps." """
+    """Return text such as "For example, asked for 24 treasure in 13 steps, it achieves 50 treasure in 14 steps." """
     front, objectives = report.front, report.agent.space.command_objectives
     if front is None or front.reached.all():
         return ""
@@ -283,7 +283,7 @@ def _influence_part(report: Report) -> Part | None:
 
 
 def _episode_text(report: Report, steps: int) -> str:
-    """ "It is asked for 8 treasure in 8 steps." """
+    """Return text such as "It is asked for 8 treasure in 8 steps." """
     episode = report.episode
     some = "" if steps == len(episode) else f" ({steps} of its {len(episode)} steps are examined)"
     asked_for = quantities(report.agent.space.command_objectives, episode.command)

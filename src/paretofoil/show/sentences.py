@@ -86,7 +86,7 @@ def advice(answer: Answer) -> str:
 
 
 def question_title(answer: Answer) -> str:
-    """ "deep-sea-treasure, t = 5: why right and not down?" """
+    """Return text such as "deep-sea-treasure, t = 5: why right and not down?" """
     question = answer.question
     place = question.agent if question.step is None else f"{question.agent}, t = {question.step}"
     if question.outcome is not None:
@@ -110,7 +110,7 @@ def _text(sentences: Sequence[str]) -> str:
 
 
 def _changes(objectives: Sequence[Objective], before: np.ndarray, after: np.ndarray) -> str:
-    """ "1.7 less treasure (6.3 instead of 8) and 2 fewer steps (6 instead of 8)"."""
+    """Return text such as "1.7 less treasure (6.3 instead of 8) and 2 fewer steps (6 instead of 8)"."""
     triples = [(o, float(old), float(new)) for o, old, new in zip(objectives, before, after, strict=True) if old != new]
     write = change if len(triples) < MANY else short_change
     return join([write(*triple) for triple in triples])
@@ -231,7 +231,7 @@ class _Words:
         return f"{foil} rather than {chosen}"
 
     def _would_meet(self) -> str:
-        """ "episode would have met "treasure >= 50"", or most of several."""
+        """Return text such as "episode would have met "treasure >= 50"", or most of several."""
         new = self.rollouts.quoted
         if new is None or new.repeats == 1 or new.met is None:
             return f"episode would have met {self.outcome}"
@@ -282,7 +282,7 @@ class _Words:
         return shares
 
     def _probabilities(self, quoted: Counterfactual) -> str:
-        """ "The probability of down is then 50 %, that of right 47.5 %." """
+        """Return text such as "The probability of down is then 50 %, that of right 47.5 %." """
         if self.question.amounts or self.question.chosen == self.question.foil:
             return ""  # the first sentence has the amounts, or the probability
         chosen, foil = self._shares(quoted.probabilities, quoted.values)
@@ -326,7 +326,7 @@ class _Words:
         return f"{name[0].upper()}{name[1:]} {verb} unchanged."
 
     def _restrictions(self) -> str:
-        """ " with time unchanged and 5 to 10 treasure": what the user ruled out, or nothing."""
+        """Return text such as " with time unchanged and 5 to 10 treasure": what the user ruled out, or nothing."""
         ranges = {i: self._held(i) for i in self.question.held if i not in self.question.kept}
         same = [self._name(i) for i in (*self.question.kept, *(i for i, text in ranges.items() if not text))]
         held = list(filter(None, ranges.values()))
@@ -491,7 +491,7 @@ class _Words:
         return f"{goal}, ask for {command}{whole}: it {delivery}.{closest}"
 
     def _delivery(self, attainable: Attainable, what: str) -> str:
-        """ "then delivers exactly that": what was asked for beside the outcome of the rollouts."""
+        """Return text such as "then delivers exactly that": what was asked for beside the outcome of the rollouts."""
         follows: Consequence = attainable.consequence  # type: ignore[assignment]
         is_exact = attainable.deviation <= EXACT  # type: ignore[operator]
         outcome, runs = self._outcome(follows), f"{follows.repeats:,} runs"
