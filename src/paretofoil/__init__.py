@@ -3,7 +3,8 @@
 Counterfactual explanations for command-conditioned reinforcement-learning agents.
 """
 
-from paretofoil.core.display import lazy_names, register_displays
+from paretofoil.core import lazy_names
+from paretofoil.core.json import register_displays
 
 __getattr__, __all__ = lazy_names(__name__, __file__)
 

@@ -6,7 +6,7 @@ import time
 import pytest
 from rich.console import Console
 
-from paretofoil.cli import progress
+from paretofoil.cli import console
 from paretofoil.study import StudyProgress
 
 
@@ -27,8 +27,8 @@ def appear(screen: io.StringIO, text: str) -> bool:
 
 
 def test_a_bar_shows_name_count_and_text(screen, monkeypatch):
-    monkeypatch.setattr(progress, "PATIENCE", 0.0)
-    with progress.bars() as start:
+    monkeypatch.setattr(console, "PATIENCE", 0.0)
+    with console.bars() as start:
         start("[a]")(3, 7, "[b]")
         assert appear(screen, "3/7")
         assert "[a]" in screen.getvalue()
@@ -36,23 +36,23 @@ def test_a_bar_shows_name_count_and_text(screen, monkeypatch):
 
 
 def test_quick_work_shows_no_bar(screen, monkeypatch):
-    monkeypatch.setattr(progress, "PATIENCE", 3600.0)
-    with progress.bars() as start:
+    monkeypatch.setattr(console, "PATIENCE", 3600.0)
+    with console.bars() as start:
         start("a")(7, 7)
     assert screen.getvalue() == ""
 
 
 def test_quiet_hides_bars(screen, monkeypatch):
-    monkeypatch.setattr(progress, "PATIENCE", 0.0)
-    with progress.bars(quiet=True) as start:
+    monkeypatch.setattr(console, "PATIENCE", 0.0)
+    with console.bars(quiet=True) as start:
         start("a")(7, 7)
         time.sleep(0.05)
     assert screen.getvalue() == ""
 
 
 def test_standard_output_is_not_redirected_by_a_bar(screen, monkeypatch, capsys):
-    monkeypatch.setattr(progress, "PATIENCE", 0.0)
-    with progress.bars() as start:
+    monkeypatch.setattr(console, "PATIENCE", 0.0)
+    with console.bars() as start:
         start("a")(1, 2)
         assert appear(screen, "1/2")
         print("{}")
@@ -61,8 +61,8 @@ def test_standard_output_is_not_redirected_by_a_bar(screen, monkeypatch, capsys)
 
 
 def test_the_bar_of_a_study_shows_rate_and_found_share(screen, monkeypatch):
-    monkeypatch.setattr(progress, "PATIENCE", 0.0)
-    with progress.study_bars(quiet=False) as tell:
+    monkeypatch.setattr(console, "PATIENCE", 0.0)
+    with console.study_bars(quiet=False) as tell:
         watch = tell("stress")
         assert watch is not None
         watch(StudyProgress(done=30, total=40, found=5, asked=10, seconds=2.0))

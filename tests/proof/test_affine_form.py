@@ -4,8 +4,8 @@ import numpy as np
 import pytest
 
 from paretofoil.core.program import ACTIVATIONS, STEEPEST, Function
+from paretofoil.proof.bounds import AffineForm
 from paretofoil.proof.elementwise import RELAXATIONS
-from paretofoil.proof.forms import AffineForm
 
 UNITS, PLACES = 6, 3
 

@@ -4,7 +4,7 @@ import numpy as np
 import pytest
 from scipy.stats import qmc
 
-from paretofoil.search.sobol import sobol
+from paretofoil.search.boundary import sobol
 
 
 @pytest.mark.parametrize(("dim", "seed"), [(2, 0), (3, 7), (12, 1), (13, 0)])

@@ -7,9 +7,8 @@ from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
-from paretofoil.cli.console import console, print_table, say
+from paretofoil.cli.console import console, print_table, say, study_bars
 from paretofoil.cli.options import Address, AllowImport, Engine, Log, Quiet, Workers
-from paretofoil.cli.progress import study_bars
 from paretofoil.core.errors import MOST_SEED
 
 if TYPE_CHECKING:

@@ -11,9 +11,8 @@ from paretofoil.core.amounts import ActionSpace, Actor, as_actor, query_amounts
 from paretofoil.core.answer import DELIVERED
 from paretofoil.core.command import CommandSpace, Objective, as_points, as_vector
 from paretofoil.core.decision import Decision, Episode
-from paretofoil.core.display import show
 from paretofoil.core.errors import InvalidInput, as_seed
-from paretofoil.core.json import brief
+from paretofoil.core.json import brief, show
 from paretofoil.core.policy import Policy, as_policy, greedy_actions, probabilities, query
 from paretofoil.envs.batch import BatchEnv, locate
 from paretofoil.envs.episode import EXACT, Episodes, greedy, run_episodes

@@ -4,7 +4,7 @@ from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
-from paretofoil.cli.console import print_json, print_rows, say
+from paretofoil.cli.console import bars, print_json, print_rows, say
 from paretofoil.cli.options import AgentName, AllowImport, Command, Plot, ProofSeconds, Quiet, Samples, Seed, Undecided
 
 if TYPE_CHECKING:
@@ -34,7 +34,6 @@ def atlas(
     The proof needs a deterministic environment with finitely many states, a white-box policy, and at most four
     objectives. Otherwise commands are sampled and rolled out.
     """
-    from paretofoil.cli.progress import bars
     from paretofoil.cli.typed import find_agent, read_command
     from paretofoil.explanation.atlas import atlas as make_atlas
     from paretofoil.show.atlas import LISTED, outcome_text, share_span

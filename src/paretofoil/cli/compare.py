@@ -4,7 +4,7 @@ from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
-from paretofoil.cli.console import print_json, print_rows, say, say_written
+from paretofoil.cli.console import bars, print_json, print_rows, say, say_written
 from paretofoil.cli.options import (
     AgentName,
     AllowImport,
@@ -44,7 +44,6 @@ def compare(
     Otherwise both agents are rolled out under the same sampled commands. With --command, the printed example is the
     difference nearest to that command.
     """
-    from paretofoil.cli.progress import bars
     from paretofoil.cli.typed import find_agent, read_command
     from paretofoil.explanation.compare import compare as make_comparison
     from paretofoil.show.compare import share_rows

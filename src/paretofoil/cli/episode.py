@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Annotated, Any
 import typer
 
 from paretofoil.cli import options as shared
-from paretofoil.cli.console import note, say, say_written, terminal_width
+from paretofoil.cli.console import bars, note, say, say_written, terminal_width
 
 if TYPE_CHECKING:
     from paretofoil.agents.agent import Agent
@@ -38,7 +38,6 @@ def episode(
 ) -> None:
     """Find the smallest change of the command for every step of an episode and every foil."""
     from paretofoil.agents.agent import rollout
-    from paretofoil.cli.progress import bars
     from paretofoil.cli.typed import find_agent, read_command, read_options, read_steps
     from paretofoil.core.errors import InvalidInput
     from paretofoil.core.options import DEFAULTS, Limits

@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING, Annotated, Any
 import typer
 
 from paretofoil.cli import options as shared
-from paretofoil.cli.console import print_json, say, say_written
+from paretofoil.cli.console import bars, print_json, say, say_written
 from paretofoil.core.errors import InvalidInput
 
 if TYPE_CHECKING:
@@ -51,7 +51,6 @@ def explain(
     The foil may also be an outcome of the whole episode.
     """
     from paretofoil.agents.agent import decision_in
-    from paretofoil.cli.progress import bars
     from paretofoil.cli.typed import find_agent, read_command, read_numbers, read_options
     from paretofoil.core.options import Limits
     from paretofoil.explanation.explain import explain_decision

@@ -5,7 +5,7 @@ from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
-from paretofoil.cli.console import print_rows, say, say_written
+from paretofoil.cli.console import bars, print_rows, say, say_written
 from paretofoil.cli.options import AgentName, AllowImport, Box, Plot, Quiet, Seed, StartCommand
 from paretofoil.core.errors import InvalidInput
 from paretofoil.core.options import DEFAULTS
@@ -31,7 +31,6 @@ def influence(
 ) -> None:
     """Show how much the command matters: the share of the search region in which each action is chosen."""
     from paretofoil.agents.agent import rollout
-    from paretofoil.cli.progress import bars
     from paretofoil.cli.typed import find_agent, read_command
     from paretofoil.explanation.influence import influence_episode
 

@@ -4,7 +4,7 @@ from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
-from paretofoil.cli.console import print_json, say
+from paretofoil.cli.console import bars, print_json, say
 from paretofoil.cli.options import AgentName, AllowImport, Quiet, Seed
 
 if TYPE_CHECKING:
@@ -26,7 +26,6 @@ def never(
     allow_import: AllowImport = None,
 ) -> None:
     """Prove that no command makes the agent choose an action in the states it visits, or print a counterexample."""
-    from paretofoil.cli.progress import bars
     from paretofoil.cli.typed import find_agent
     from paretofoil.explanation.never import all_actions
     from paretofoil.explanation.never import never as prove_never

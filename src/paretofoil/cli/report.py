@@ -5,7 +5,7 @@ from typing import TYPE_CHECKING, Annotated
 
 import typer
 
-from paretofoil.cli.console import print_rows, say, say_written
+from paretofoil.cli.console import bars, print_rows, say, say_written
 from paretofoil.cli.options import AgentName, AllowImport, Quiet, Seed, complete_agent
 
 if TYPE_CHECKING:
@@ -29,7 +29,6 @@ def report(
 
     The page needs no server, no network and no script. Without --html, the report is printed as text.
     """
-    from paretofoil.cli.progress import bars
     from paretofoil.cli.typed import find_agent
     from paretofoil.core.files import check_file, write_whole
     from paretofoil.explanation.report import examine

@@ -8,8 +8,7 @@ from typing import TYPE_CHECKING, Annotated, Any
 import typer
 
 from paretofoil.cli import options as shared
-from paretofoil.cli.console import print_table, say, write_or_print
-from paretofoil.cli.progress import study_bars
+from paretofoil.cli.console import print_table, say, study_bars, write_or_print
 from paretofoil.core.errors import InvalidInput
 from paretofoil.core.options import DEFAULTS
 

@@ -8,7 +8,7 @@ import msgspec
 import typer
 
 from paretofoil.cli.agents import NewFolder, Overwrite, make_folder, new_folder, reached_points
-from paretofoil.cli.console import note, print_rows, say
+from paretofoil.cli.console import bars, note, print_rows, say
 from paretofoil.cli.envs import Actions, Description, EnvironmentName, MaxSteps, Objectives, find_environment
 from paretofoil.cli.options import AllowImport, Quiet, Seed
 from paretofoil.core.errors import InvalidInput, did_you_mean
@@ -134,7 +134,6 @@ def _configure(
 
 
 def _run(trainer: "Trainer", checkpoint: Path, tensorboard: Path | None, quiet: bool) -> "TrainResult":
-    from paretofoil.cli.progress import bars
     from paretofoil.pcn.train import Terminated
 
     writer = None

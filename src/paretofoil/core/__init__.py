@@ -1,4 +1,10 @@
-"""The values that every other layer uses, and the version of the package."""
+"""The values that every other layer uses, the version of the package, and names imported at their first use."""
+
+import ast
+from collections.abc import Callable
+from importlib import import_module
+from pathlib import Path
+from typing import Any
 
 __version__ = "0.1.0"
 
@@ -15,3 +21,20 @@ def installed_versions(*packages: str) -> dict[str, str]:
         except PackageNotFoundError:
             continue
     return versions
+
+
+def lazy_names(package: str, file: str) -> tuple[Callable[[str], Any], list[str]]:
+    """Return `__getattr__` and `__all__` of a package: the names that its stub `__init__.pyi` imports.
+
+    A module is imported when one of its names is first used. Type checkers and editors read the stub.
+    """
+    stub = ast.parse(Path(file).with_suffix(".pyi").read_text(encoding="utf-8"))
+    imports = [statement for statement in stub.body if isinstance(statement, ast.ImportFrom)]
+    modules = {alias.name: str(statement.module) for statement in imports for alias in statement.names}
+
+    def get(name: str) -> Any:
+        if name not in modules:
+            raise AttributeError(f"module {package!r} has no attribute {name!r}")
+        return getattr(import_module(modules[name]), name)
+
+    return get, sorted(modules)

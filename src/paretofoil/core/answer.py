@@ -9,9 +9,8 @@ import numpy as np
 
 from paretofoil.core.amounts import Limit
 from paretofoil.core.command import Norm, Objective, as_vector
-from paretofoil.core.display import show
 from paretofoil.core.errors import InvalidInput
-from paretofoil.core.json import UNSTORED, Bound, Count, Document, Fraction, brief, plain, plain_fields
+from paretofoil.core.json import UNSTORED, Bound, Count, Document, Fraction, brief, plain, plain_fields, show
 from paretofoil.core.options import Stop
 from paretofoil.core.question import Question
 

@@ -7,9 +7,8 @@ from typing import Any, ClassVar
 import numpy as np
 
 from paretofoil.core.command import LARGEST, Objective, as_vector, format_numbers
-from paretofoil.core.display import show
 from paretofoil.core.errors import InvalidInput
-from paretofoil.core.json import UNSTORED, Count, Document, brief
+from paretofoil.core.json import UNSTORED, Count, Document, brief, show
 
 
 @dataclass(frozen=True, eq=False, repr=False)

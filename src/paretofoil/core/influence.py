@@ -9,9 +9,8 @@ import numpy as np
 
 from paretofoil.core.command import Objective
 from paretofoil.core.decision import EpisodeReport
-from paretofoil.core.display import as_frame, show
 from paretofoil.core.errors import InvalidInput
-from paretofoil.core.json import Count, Document, Fraction, brief, plain
+from paretofoil.core.json import Count, Document, Fraction, as_frame, brief, plain, show
 from paretofoil.core.options import Stop
 
 CONFIDENCE = 0.95

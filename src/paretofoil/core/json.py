@@ -1,4 +1,4 @@
-"""JSON documents: values that are written and read by the types of their fields, within limits.
+"""Documents: values that are shown, and written and read as JSON by the types of their fields, within limits.
 
 A document may come from anyone. Its size, depth and numbers are limited before it is read, and each field must have the
 type that its dataclass declares. An error names the field, the type that was expected and the value that was given.
@@ -7,10 +7,11 @@ type that its dataclass declares. An error names the field, the type that was ex
 import json
 import math
 import re
-from collections.abc import Mapping
+from collections.abc import Iterable, Mapping
 from dataclasses import fields, is_dataclass
 from enum import Enum
 from functools import cache
+from importlib import import_module
 from reprlib import Repr
 from typing import TYPE_CHECKING, Annotated, Any, ClassVar, Literal, Self, TypeAlias, TypeVar, get_args, get_type_hints
 
@@ -110,6 +111,31 @@ class Document:
     @classmethod
     def from_json(cls, text: str | bytes) -> Self:
         return cls.from_dict(read_document(text, schema_name(cls.SCHEMA)))
+
+
+_places: dict[str, str] = {}
+"""Values of `core` cannot import the sentences and figures of `show`, which is a higher layer. `paretofoil/__init__.py`
+registers the functions by name, so that `print(answer)` and `answer.plot()` work."""
+
+
+def register_displays(places: Mapping[str, str]) -> None:
+    """Register functions by class and form: {"Answer.plot": "package.module:function"}."""
+    _places.update(places)
+
+
+def show(value: Any, form: str, *args: Any, **options: Any) -> Any:
+    """Return the sentence, HTML, figure or other form of a value, from the function that is registered for it."""
+    module, _, function = _places[f"{type(value).__name__}.{form}"].partition(":")
+    return getattr(import_module(module), function)(value, *args, **options)
+
+
+def as_frame(rows: Iterable[Mapping[str, Any]]) -> Any:
+    """Return a pandas DataFrame with one row per mapping."""
+    try:
+        import pandas
+    except ImportError:
+        raise InvalidInput("pandas is not installed. Install it with: pip install pandas") from None
+    return pandas.DataFrame(list(rows))
 
 
 def schema_name(schema: str) -> str:

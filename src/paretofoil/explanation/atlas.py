@@ -20,8 +20,8 @@ import numpy as np
 from paretofoil.agents.agent import Agent, as_command, run_greedy
 from paretofoil.core.answer import DELIVERED
 from paretofoil.core.command import Objective
-from paretofoil.core.display import show
 from paretofoil.core.errors import InvalidInput, as_seed, as_whole
+from paretofoil.core.json import show
 from paretofoil.core.options import Stop, as_seconds, now
 from paretofoil.envs.episode import DECIMALS, EXACT
 from paretofoil.explanation.atlas_boxes import BoxPartition, Cells

@@ -10,8 +10,8 @@ import numpy as np
 
 from paretofoil.agents.agent import Agent
 from paretofoil.core.command import CommandSpace, Objective, as_vector
-from paretofoil.core.display import show
 from paretofoil.core.errors import InvalidInput
+from paretofoil.core.json import show
 from paretofoil.core.options import now
 from paretofoil.core.pareto import nondominated
 from paretofoil.envs.episode import EXACT

@@ -8,9 +8,8 @@ import numpy as np
 
 from paretofoil.core.answer import Answer, Status
 from paretofoil.core.decision import EpisodeReport
-from paretofoil.core.display import as_frame
 from paretofoil.core.errors import InvalidInput
-from paretofoil.core.json import brief
+from paretofoil.core.json import as_frame, brief
 
 
 def format_amounts(amounts: Sequence[float]) -> str:

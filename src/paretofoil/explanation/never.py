@@ -21,9 +21,9 @@ from paretofoil.core.amounts import (
 )
 from paretofoil.core.command import CommandSpace, Objective, as_vector
 from paretofoil.core.decision import Decision
-from paretofoil.core.display import show
 from paretofoil.core.errors import InvalidInput, as_seed, as_whole
 from paretofoil.core.feature import Features
+from paretofoil.core.json import show
 from paretofoil.core.options import as_seconds, now
 from paretofoil.core.policy import JointWhiteBoxPolicy, Policy, WhiteBoxValues, query
 from paretofoil.core.question import Question, QuestionBatch

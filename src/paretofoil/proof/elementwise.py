@@ -7,7 +7,7 @@ from functools import cache, partial
 import numpy as np
 
 from paretofoil.core.program import ACTIVATIONS, GATED, Elementwise, Function
-from paretofoil.proof.forms import AffineForm, rows_times
+from paretofoil.proof.bounds import AffineForm, rows_times
 
 Touch = Callable[[np.ndarray], tuple[np.ndarray, np.ndarray]]
 """Slope -> the x where f(x) - slope x is smallest, and its value there."""

@@ -14,8 +14,8 @@ from dataclasses import dataclass
 import numpy as np
 
 from paretofoil.core.program import Affine, Elementwise, Node, Product, Program
+from paretofoil.proof.bounds import AffineForm, apply, rows_times, times
 from paretofoil.proof.elementwise import Relaxation, relax_elementwise
-from paretofoil.proof.forms import AffineForm, apply, rows_times, times
 from paretofoil.proof.product import RelaxedProduct, relax_product
 from paretofoil.proof.softmax import RelaxedSoftmax, relax_softmax
 

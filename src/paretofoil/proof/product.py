@@ -6,7 +6,7 @@ from dataclasses import dataclass, replace
 import numpy as np
 
 from paretofoil.core.program import Product
-from paretofoil.proof.forms import AffineForm, rows_times
+from paretofoil.proof.bounds import AffineForm, rows_times
 
 
 @dataclass(frozen=True, eq=False)

@@ -5,7 +5,7 @@ from dataclasses import dataclass, replace
 import numpy as np
 
 from paretofoil.core.program import ACTIVATIONS, Softmax
-from paretofoil.proof.forms import AffineForm, rows_times
+from paretofoil.proof.bounds import AffineForm, rows_times
 
 _ROUNDING = 2.0**-40
 """More than the rounding error of a probability, relative to 1."""

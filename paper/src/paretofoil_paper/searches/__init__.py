@@ -1,6 +1,6 @@
 """The searches that only reproduce the paper: one module per method, with the contract of `paretofoil.core.search`."""
 
-from paretofoil.core.display import lazy_names
+from paretofoil.core import lazy_names
 
 _HOME = "paretofoil_paper.searches"
 __getattr__, __all__ = lazy_names(__name__, __file__)
