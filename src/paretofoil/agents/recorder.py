@@ -1007,7 +1007,7 @@ def _multi_head_attention(
 def _normalised(x: Any, count: int, eps: float, *, centered: bool) -> Any:
     """Divide the last `count` entries by their root mean square, or by their standard deviation.
 
-    The square of none of the results is larger than their number.
+    No square of a result exceeds the number of results.
     """
     rows = x.reshape(-1, count)
     rows = rows - rows.mean(dim=1, keepdim=True) if centered else rows

@@ -192,7 +192,7 @@ def bars(quiet: bool = False) -> Iterator[Callable[[str], Bar]]:
 def study_bars(
     quiet: bool, log: Path | None = None, advice: str = ""
 ) -> Iterator[Callable[[str], "Callable[[StudyProgress], None]"]]:
-    """Yield a function that makes a named progress bar for a study; `log` is the file of its log.
+    """Yield a function that makes a named progress bar for a study; `log` is its log file.
 
     Ctrl-C prints how to continue, and exits with code 130.
     """

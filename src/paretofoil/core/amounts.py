@@ -423,7 +423,7 @@ class WhiteBoxFoilPolicy(FoilPolicy):
     """A foil on the actions of a white-box actor, as a white-box policy."""
 
     def fold(self, state: np.ndarray) -> Program:
-        """Return the scores at one state: the affine map of the limits, in the last layer of the actor."""
+        """Return the scores at one state: the actor, with the affine map of the limits in its last layer."""
         program: Program = self.actor.fold_amounts(state)  # type: ignore[attr-defined]
         matrix, offsets = self.rows
         size, output = np.abs(matrix), program.output

@@ -396,17 +396,11 @@ class Answer(Document):
     def total_queries(self) -> int:
         return sum(self.search.queries.values())
 
-    def __str__(self) -> str:
-        return str(show(self, "sentence"))
-
     def __repr__(self) -> str:
         actions = self.question.actions
         distance = "" if self.quoted is None else f", distance {self.quoted.distance:.4g}"
         instead = f" instead of {actions[self.question.chosen]!r}" if self.question.outcome is None else ""
         return f"<Answer: {self.question.foil_name!r}{instead}: {self.status.value}{distance}, by {self.search.name}>"
-
-    def _repr_html_(self) -> str:
-        return str(show(self, "html"))
 
     def paragraph(self) -> str:
         """Return the answer as a paragraph: changes, probabilities, outcomes of rollouts, and caveats."""

@@ -103,9 +103,6 @@ class EpisodeReport(Document):
     achieved: np.ndarray
     """Return of the whole episode; one number, 0, if only its observations are known."""
 
-    def _repr_html_(self) -> str:
-        return str(show(self, "html"))
-
     def plot(self, path: Any = None) -> Any:
         """Return a matplotlib figure of the steps; with a path, save it there."""
         return show(self, "plot", path)

@@ -171,7 +171,7 @@ def read_features(free: Any, named: Sequence[Feature], names: Sequence[str]) -> 
         elif not isinstance(each, Feature):
             number = as_whole(each, f"a feature by name, by a number from 0 to {len(names) - 1}, or a pf.Feature")
             if not 0 <= number < len(names):
-                raise InvalidInput.expected(f"a feature by a number from 0 to {len(names) - 1}", number)
+                raise InvalidInput.expected(f"a feature number from 0 to {len(names) - 1}", number)
             each = next((f for f in named if f.at == {number: 1.0}), Feature(names[number], number))
         features.append(each)
     return tuple(features)

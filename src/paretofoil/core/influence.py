@@ -10,7 +10,7 @@ import numpy as np
 from paretofoil.core.command import Objective
 from paretofoil.core.decision import EpisodeReport
 from paretofoil.core.errors import InvalidInput
-from paretofoil.core.json import Count, Document, Fraction, as_frame, brief, plain, show
+from paretofoil.core.json import Count, Document, Fraction, as_frame, brief, plain
 from paretofoil.core.options import Stop
 
 CONFIDENCE = 0.95
@@ -149,15 +149,9 @@ class Influence(Document):
         """Return the share of a valid action."""
         return next(share for share in self.shares if share.action == action)
 
-    def __str__(self) -> str:
-        return str(show(self, "sentence"))
-
     def __repr__(self) -> str:
         low, high = self.changed
         return f"<Influence at t = {self.step}: {self.verdict}, {low:.3f} to {high:.3f} of commands change the action>"
-
-    def _repr_html_(self) -> str:
-        return str(show(self, "html"))
 
     def derived(self) -> dict[str, Any]:
         values = {"sentence": str(self), "verdict": self.verdict, "undecided": self.undecided}
@@ -209,9 +203,6 @@ class InfluenceProfile(EpisodeReport):
     def inert(self) -> list[int]:
         """Return the steps at which it is proven that no command changes the action."""
         return [influence.step for influence in self.steps if influence.inert]
-
-    def __str__(self) -> str:
-        return str(show(self, "sentence"))
 
     def __repr__(self) -> str:
         return f"<InfluenceProfile of {self.agent}: {len(self.steps)} steps, {len(self.inert())} of them inert>"
@@ -283,9 +274,6 @@ class AmountInfluence(Document):
     samples: Count
     boxes: Count
     seconds: float
-
-    def __str__(self) -> str:
-        return str(show(self, "sentence"))
 
     def __repr__(self) -> str:
         parts = (f"{r.name} {r.least:.4g} to {r.most:.4g}" for r in self.ranges)

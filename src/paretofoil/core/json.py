@@ -54,6 +54,13 @@ class Document:
     EARLIER: ClassVar[Mapping[str, Mapping[str, str]]] = {}
     """Earlier schemas that can be read, each with a map from its field names to the current ones."""
 
+    def __str__(self) -> str:
+        return str(show(self, "sentence")) if is_shown(self, "sentence") else repr(self)
+
+    def _repr_html_(self) -> str | None:
+        """Return the value for a notebook; None if it has only text."""
+        return str(show(self, "html")) if is_shown(self, "html") else None
+
     def to_dict(self) -> dict[str, Any]:
         return {"schema": self.SCHEMA, **self.derived(), **plain_fields(self)}
 
@@ -121,6 +128,11 @@ registers the functions by name, so that `print(answer)` and `answer.plot()` wor
 def register_displays(places: Mapping[str, str]) -> None:
     """Register functions by class and form: {"Answer.plot": "package.module:function"}."""
     _places.update(places)
+
+
+def is_shown(value: Any, form: str) -> bool:
+    """Return whether a value has this form."""
+    return f"{type(value).__name__}.{form}" in _places
 
 
 def show(value: Any, form: str, *args: Any, **options: Any) -> Any:

@@ -1,4 +1,4 @@
-"""The environments of the paper (three grid worlds and five of MO-Gymnasium), the authors' others, a water reservoir.
+"""The environments of the paper (three grid worlds and five of MO-Gymnasium), others of the authors, a water reservoir.
 
 Nothing here imports MO-Gymnasium or pygame: the ids name the module that Gymnasium imports.
 """

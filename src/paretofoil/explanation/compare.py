@@ -63,7 +63,7 @@ class Comparison:
     achieved: tuple[np.ndarray, np.ndarray]
     """The returns (F, d) of each agent if it is asked for each point of the front."""
     reached: tuple[int, int]
-    """For each agent: how many points of the front it brings when asked for them."""
+    """For each agent: how many points of the front it achieves when asked for them."""
     differ: tuple[float, float]
     """Bounds of the share of commands under which they end differently: proven, or a 95 % confidence interval."""
     example: Difference | None

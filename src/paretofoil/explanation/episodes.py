@@ -101,7 +101,7 @@ class Leads:
         return self.masks.shape[1]
 
     def against_each(self, chosen: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
-        """Return every action, and beside it the chosen one (B,), for `leads`: (B, A) each."""
+        """Return two arrays (B, A) for `leads`: every action, and the chosen action (B,) repeated."""
         mine = np.repeat(chosen[:, None], self.num_actions, axis=1)
         return np.broadcast_to(np.arange(self.num_actions), mine.shape), mine
 

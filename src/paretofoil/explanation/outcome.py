@@ -73,7 +73,7 @@ def outcome(
             "delivers" (what the command asks for, to 1 % of each objective's range).
         visits: Functions of an observation; for each, a state for which it is true must be visited.
         never_visits: Functions of an observation; no state for which one is true may be visited.
-        share: Share of the rollouts that must meet the outcome, where chance plays a part.
+        share: Share of the rollouts that must meet the outcome, in a stochastic environment.
     """
     given = [(p, required) for some, required in ((visits, True), (never_visits, False)) for p in _each(some)]
     clauses = ", ".join(part for part in map(str.strip, _split(text)) if part)

@@ -66,7 +66,7 @@ _CANDIDATES = 2_000
 """Random commands that are rolled out before the proof, so that fewer boxes must be examined."""
 _REPEATS = 32
 _CONFIRMING = 200
-"""Rollouts of a command where chance plays a part: in the search, and to confirm it."""
+"""Rollouts of a command in a stochastic environment: in the search, and to confirm it."""
 
 
 @dataclass(frozen=True, eq=False)
@@ -130,7 +130,7 @@ class Conditions:
     least_steps: float = 0
     events: tuple[Event, ...] = ()
     share: float = 0.5
-    """Share of the rollouts that must meet it, where chance plays a part."""
+    """Share of the rollouts that must meet it, in a stochastic environment."""
     first: int | None = None
     """The first action, if it must be this one."""
     deviation: np.ndarray | None = None  # (d,): how far the return may be from what the command asks for
@@ -332,7 +332,7 @@ class OutcomeSearch:
         return float(np.ptp(best_two, axis=1).min())
 
     def _run(self, commands: np.ndarray, repeats: int, seed: int) -> Episodes:
-        """Return greedy episodes under commands (N, d); where chance plays a part, several of each in a row."""
+        """Return greedy episodes under commands (N, d); in a stochastic environment, several in a row for each."""
         repeats = repeats if self.is_random else 1
         seeds = np.random.default_rng(seed).integers(2**63, size=repeats, dtype=np.uint64)
         rows, seeds = np.repeat(commands, repeats, axis=0), np.tile(seeds, len(commands))
