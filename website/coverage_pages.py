@@ -12,6 +12,7 @@ import subprocess
 import sys
 import tempfile
 from collections.abc import Callable
+from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass
 from functools import partial
 from pathlib import Path
@@ -436,15 +437,21 @@ def main() -> None:
     wanted = sys.argv[1:]
     pages = "coverage-environments.md", "coverage-agents.md"
     tried = [(environments(), try_environment), (list(AGENTS), try_agent)]
-    environment_trials, agent_trials = (
-        [known[name] if wanted and name not in wanted and name in known else attempt(name) for name in names]
-        for (names, attempt), known in zip(tried, map(read_page, pages), strict=True)
-    )
+
+    def trial(name: str, attempt: Callable[[str], Trial], known: dict[str, Trial]) -> Trial:
+        if wanted and name not in wanted and name in known:
+            return known[name]
+        done = attempt(name)
+        print(f"{name}: {done.outcome} {done.words}", file=sys.stderr, flush=True)
+        return done
+
+    with ThreadPoolExecutor(os.cpu_count()) as pool:
+        environment_trials, agent_trials = (
+            list(pool.map(partial(trial, attempt=attempt, known=known), names))
+            for (names, attempt), known in zip(tried, map(read_page, pages), strict=True)
+        )
     write_pages(environment_trials, agent_trials)
-    failed = [trial for trial in (*environment_trials, *agent_trials) if trial.outcome == "failed"]
-    for trial in failed:
-        print(f"{trial.name}: {trial.words}", file=sys.stderr)
-    sys.exit(bool(failed))
+    sys.exit(any(done.outcome == "failed" for done in (*environment_trials, *agent_trials)))
 
 
 if __name__ == "__main__":
