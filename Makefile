@@ -91,6 +91,7 @@ agents: $(VENV)/tested ## train the shipped agents again (minutes)
 	$(call TRAIN,walkroom-3,walkroom-3)
 	$(call TRAIN,three-tree,three-tree)
 	$(call TRAIN,four-room,four-room)
+	$(call TRAIN,mountain-car,mountain-car)
 
 RESULTS := paper/results
 

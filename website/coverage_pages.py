@@ -373,8 +373,20 @@ agent, load it in another process, and explain a decision. {counts}. `python web
 |---|---|---|
 {rows}
 
-[Continuous actions](continuous-actions.md) says what can be asked about agents with continuous actions. An environment
-that cannot be copied has answers without rollouts.
+[Continuous actions](continuous-actions.md) says what can be asked about agents with continuous actions.
+
+## Environments of the catalogue
+
+These have names, units, pictures, valid actions and a fast form. `paretofoil envs NAME` shows more.
+
+| name | id | step limit | shipped agents (reached of the front's points) | needs |
+|---|---|---|---|---|
+{catalogue}
+
+`mountain-car`, `lunar-lander` and `reacher` draw their start at random; in the catalogue every episode starts as with seed 0, as in the
+authors' app. No agent is shipped for `lunar-lander` and `reacher`: they need a package that is not installed by default.
+WalkRoom, Three-Tree, Four-Room and these three are the authors' other environments: their layouts, limits, observations and valid actions are those
+of their code, which uses MO-Gymnasium's definitions where an id of MO-Gymnasium is named.
 """
 AGENTS_PAGE = """# Kinds of agents that can be explained
 
@@ -404,9 +416,30 @@ def cell(text: str) -> str:
 
 def read_page(name: str) -> dict[str, Trial]:
     """Return the trials on a page by their names."""
-    rows = [line[2:-1].split(" | ") for line in (DOCS / name).read_text().splitlines() if line.startswith("| ")]
+    text = (DOCS / name).read_text().partition("\n## ")[0]
+    rows = [line[2:-1].split(" | ") for line in text.splitlines() if line.startswith("| ")]
     trials = [Trial(row[0], row[-2], row[-1].strip().replace(r"\|", "|")) for row in rows[1:]]
     return {trial.name: trial for trial in trials}
+
+
+def catalogue_rows() -> str:
+    """Return the rows of the environments of the catalogue, with the shipped agents of each."""
+    from paretofoil import envs, load_agent
+    from paretofoil.agents.store import shipped_folder
+
+    agents = [load_agent(folder) for folder in sorted(shipped_folder().iterdir())]
+    rows = []
+    for entry in map(envs.entry, envs.names()):
+        own = [
+            f"{agent.name} ({int(agent.reached().sum())} of {len(agent.front)})"
+            for agent in agents
+            if agent.environment.name == entry.name
+        ]
+        needs = f"`[{entry.requires}]`" if entry.requires else ""
+        rows.append(
+            f"| {entry.name} | {entry.gym_id.split(':')[-1]} | {entry.max_steps} | {', '.join(own)} | {needs} |"
+        )
+    return "\n".join(rows)
 
 
 def write_pages(environment_trials: list[Trial], agent_trials: list[Trial]) -> None:
@@ -414,7 +447,10 @@ def write_pages(environment_trials: list[Trial], agent_trials: list[Trial]) -> N
 
     rows = [f"| {t.name} | {t.outcome} | {cell(t.words)} |" for t in environment_trials]
     page = ENVIRONMENTS_PAGE.format(
-        version=version("mo-gymnasium"), counts=counts(environment_trials), rows="\n".join(rows)
+        version=version("mo-gymnasium"),
+        counts=counts(environment_trials),
+        rows="\n".join(rows),
+        catalogue=catalogue_rows(),
     )
     (DOCS / "coverage-environments.md").write_text(page)
     rows = [

@@ -16,7 +16,7 @@ DETERMINISTIC = {
     "walkroom-2": 11, "three-tree": 14,
 }  # fmt: skip
 EIGHT = {*DETERMINISTIC, "minecart", "breakable-bottles", "resource-gathering"}
-OTHERS = {"water-reservoir", "walkroom-3", "four-room"}
+OTHERS = {"water-reservoir", "walkroom-3", "four-room", "mountain-car"}
 LUCKY = {"breakable-bottles-realised": (-10, 50, 0), "resource-gathering-realised": (0, 1, 1)}
 """The authors' fronts where chance plays a part: what the luckiest episode realised."""
 
@@ -67,6 +67,15 @@ def test_four_room_reaches_four_of_the_seven_best_returns() -> None:
     assert np.array_equal(achieved, agent.front)
     assert sum((achieved == point).all(axis=1).any() for point in best) == 4
     assert hypervolume(achieved, np.zeros(3)) >= 0.85 * hypervolume(best, np.zeros(3))
+
+
+def test_mountain_car_arrives_early_or_gathers_speed() -> None:
+    agent = load_agent("mountain-car")
+    achieved = np.stack([episode.achieved for episode in rollouts(agent, agent.front)])
+    assert len(nondominated(achieved)) == 75
+    assert agent.reached().sum() == 101
+    assert len(agent.front) == 102
+    assert hypervolume(achieved, (-200, 0)) >= 6300
 
 
 def test_resource_gathering_has_three_points_in_expectation() -> None:

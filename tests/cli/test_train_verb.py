@@ -4,9 +4,11 @@ import signal
 import subprocess
 import sys
 from dataclasses import replace
+from pathlib import Path
 
 import pytest
 
+from paretofoil.agents.store import save_agent
 from paretofoil.envs.episode import run_episodes
 
 MODULE = """
@@ -107,6 +109,10 @@ def test_an_agent_keeps_what_its_environment_says_of_itself(run, module):
     entry = load_agent("agents/mine").environment
     assert (entry.stochastic, entry.phrases, entry.description) == (False, ("dug", "chosen go down"), "Dig for ore.")
     assert entry.objectives[0].unit == "kg"
+    fixed = replace(load_agent("agents/mine"), environment=replace(entry, start_seed=0, real_returns=True))
+    save_agent(fixed, Path("agents/fixed"))
+    entry = load_agent("agents/fixed").environment
+    assert (entry.start_seed, entry.real_returns) == (0, True)
 
 
 def test_an_environment_that_cannot_be_copied_is_replayed_for_consequences(run, module):

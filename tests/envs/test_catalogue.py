@@ -310,3 +310,14 @@ def test_importing_the_catalogue_imports_nothing_heavy():
     code = f"import sys, paretofoil.envs; print([m for m in {heavy} if m in sys.modules])"
     result = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True)
     assert result.stdout.strip() == "[]"
+
+
+@pytest.mark.parametrize(("gym_id", "name"), [
+    ("deep-sea-treasure-concave-v0", "deep-sea-treasure"), ("fruit-tree-v0", "fruit-tree-6"),
+    ("four-room-v0", "four-room"), ("mo-mountaincar-timespeed-v0", "mountain-car"),
+    ("mo_gymnasium:minecart-v0", "minecart-stochastic"), ("deep-sea-treasure-v0", None), ("water-reservoir-v0", None),
+])  # fmt: skip
+def test_the_catalogues_fast_form_of_an_id_has_the_same_arguments(gym_id, name):
+    pytest.importorskip("mo_gymnasium")  # registers the ids
+    found = catalogue.fast_form(gym_id)
+    assert (found and found.name) == name

@@ -24,7 +24,7 @@ MORE: list[dict[str, Any]] = [
     {"search": Boundary(max_queries=300), "k": 3},
     {"search": Exact(max_boxes=1, start=None)},
 ]
-SLOW = ("fruit-tree", "minecart", "minecart-early")
+SLOW = ("fruit-tree", "minecart", "minecart-early", "mountain-car")
 CHEAP = [options for options in [{"box": "paper"}, *RESTRICTED, MORE[-1]] if not {"sparse", "k"} & set(options)]
 NUM_ANSWERS = {
     "branch-path": 32,
@@ -39,6 +39,7 @@ NUM_ANSWERS = {
     "minecart-early": 15,
     "resource-gathering": 36,
     "resource-gathering-realised": 12,
+    "mountain-car": 10,
     "reward-line": 45,
     "three-tree": 12,
     "walkroom-2": 20,

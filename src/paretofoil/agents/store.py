@@ -56,6 +56,8 @@ class EnvironmentRecord:
     stochastic: bool = True
     phrases: Annotated[tuple[str, ...], msgspec.Meta(max_length=10_000)] = ()
     description: str = ""
+    start_seed: Annotated[int, msgspec.Meta(ge=0)] | None = None
+    real_returns: bool = False
 
     @classmethod
     def of(cls, entry: envs.CatalogueEntry) -> "EnvironmentRecord":
@@ -279,6 +281,8 @@ def _environment(document: AgentDocument) -> envs.CatalogueEntry:
         actions=actions,
         phrases=stored.phrases,
         stochastic=stored.stochastic,
+        start_seed=stored.start_seed,
+        real_returns=stored.real_returns,
         description=stored.description or entry.description,
     )
 

@@ -105,11 +105,12 @@ def train(
 def _note_limits(entry: "CatalogueEntry", environment: str) -> None:
     """Say before the training what will be missing, and whether the catalogue has the environment in a faster form."""
     from paretofoil.envs.batch import is_copyable, is_replayable
-    from paretofoil.envs.catalogue import fast_form
+    from paretofoil.envs.catalogue import fast_form, is_catalogued
 
-    faster = None if entry.name == fast_form(environment) else fast_form(environment)
+    faster = None if is_catalogued(entry) else fast_form(environment)
     if faster is not None:
-        note(f"note: the catalogue has {environment} in a faster form, with names and masks: paretofoil train {faster}")
+        what = "names and masks" if faster.start_seed is None else "names and one start"
+        note(f"note: the catalogue has {environment} in a faster form, with {what}: paretofoil train {faster.name}")
     if not is_copyable(entry) and not is_replayable(entry):
         what = f"{entry.name} can neither be copied nor replayed"
         note(f"note: {what}, so answers about its agents will have no rollouts.")

@@ -9,6 +9,7 @@ from contextlib import suppress
 from dataclasses import dataclass, field, replace
 from importlib import import_module
 from importlib.util import find_spec
+from inspect import signature
 from typing import TYPE_CHECKING, Any
 
 import gymnasium
@@ -379,10 +380,14 @@ REPLAYED_STEPS = 1000
 """The number of random steps with which `episodes_differ` looks for chance."""
 
 
-def fast_form(gym_id: str) -> str | None:
-    """Return the name of the catalogue's entry that steps this Gymnasium id faster, or None."""
-    same = (e.name for e in _entries.values() if _same_id(e.gym_id, gym_id) and not e.kwargs)
-    return next((name for name in same if _entries[name].finite or _entries[name].batch), None)
+def fast_form(gym_id: str) -> CatalogueEntry | None:
+    """Return the catalogue's entry that steps this registered Gymnasium id faster, with the same arguments, or None."""
+    same = [e for e in _entries.values() if _same_id(e.gym_id, gym_id) and (e.batch is not None or e.finite)]
+    if not same:
+        return None
+    creator = gymnasium.envs.registration.load_env_creator(str(gymnasium.spec(gym_id.split(":")[-1]).entry_point))
+    usual = {name: parameter.default for name, parameter in signature(creator).parameters.items()}
+    return next((e for e in same if all(usual.get(name) == value for name, value in e.kwargs.items())), None)
 
 
 def _same_id(first: str, second: str) -> bool:
