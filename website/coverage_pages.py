@@ -383,10 +383,10 @@ These have names, units, pictures, valid actions and a fast form. `paretofoil en
 |---|---|---|---|---|
 {catalogue}
 
-`mountain-car`, `lunar-lander` and `reacher` draw their start at random; in the catalogue every episode starts as with seed 0, as in the
-authors' app. No agent is shipped for `lunar-lander` and `reacher`: they need a package that is not installed by default.
-WalkRoom, Three-Tree, Four-Room and these three are the authors' other environments: their layouts, limits, observations and valid actions are those
-of their code, which uses MO-Gymnasium's definitions where an id of MO-Gymnasium is named.
+`mountain-car`, `lunar-lander` and `reacher` draw their start at random. In the catalogue every episode starts as with
+seed 0, as in the authors' app. No agent is shipped for `lunar-lander` and `reacher`, because they need a package that
+is not installed by default. WalkRoom, Three-Tree, Four-Room and these three are the authors' other environments, with
+the layouts, limits, observations and valid actions of their code. The rest is MO-Gymnasium's definition of the id.
 """
 AGENTS_PAGE = """# Kinds of agents that can be explained
 
