@@ -5,11 +5,12 @@ from dataclasses import replace
 import numpy as np
 import pytest
 from matplotlib.colors import to_hex
-from policies import random_pcn, with_output_bias
+from policies import with_output_bias
 
 import paretofoil as pf
 from paretofoil.core.errors import InvalidInput
 from paretofoil.explanation.atlas import Atlas, ends_of, overlay
+from paretofoil.explanation.atlas_boxes import Cells
 from paretofoil.explanation.compare import Comparison, differ
 from paretofoil.show.compare import DIFFERENT, SAME
 
@@ -126,17 +127,32 @@ def test_agents_that_have_nothing_in_common_are_refused(line: pf.Agent) -> None:
         pf.compare(line, line, command=[1.0])
 
 
-def test_with_more_objectives_both_are_rolled_out_under_the_same_commands(tmp_path) -> None:
+@pytest.mark.parametrize(("bias", "least", "most"), [(0.5, 0.0, 0.7), (1e4, 0.3, 1.0)])
+def test_with_four_objectives_the_share_is_proven_and_sampled(bias: float, least: float, most: float, tmp_path) -> None:
     agent = pf.load_agent("collect-two")
-    policy = random_pcn(1, agent.policy.state_size, 4, len(agent.actions))  # type: ignore[attr-defined]
-    other = replace(agent, name="untrained", policy=policy, achieved=None)
-    result = pf.compare(agent, other, samples=200)
-    assert result.samples == 200
-    assert result.differ[0] > 0.5
-    assert "95 % interval of 200 sampled commands; nothing is proven" in result.sentence()
-    assert result.reached == (12, 0)
-    assert pf.compare(agent, agent, samples=200).differ == (0.0, pytest.approx(0.0183, abs=1e-3))
+    other = replace(agent, name="other", policy=with_output_bias(agent.policy, 0, bias), achieved=None)
+    result = pf.compare(agent, other, undecided=0.5, samples=200)
+    low, high, count = result.sampled
+    assert (result.samples, count) == (0, 200)
+    assert least <= result.differ[0] <= high
+    assert low <= result.differ[1] <= most
+    assert "of the commands (proven), and under" in result.sentence()
+    assert "(95 % interval of 200 sampled commands; not proven)." in result.sentence()
     assert result.plot(tmp_path / "bars.png").axes[0].get_xlabel() == "share of the commands (%)"
+
+
+def test_overlaps_of_cut_boxes_have_at_most_their_volume() -> None:
+    def cells(low: float, slope: float) -> Cells:
+        box = np.full((1, 3), low), np.ones((1, 3))
+        cut = np.array([[[slope, 0.0, 0.0]]]), np.array([[-0.75]])  # the part with slope x < 0.75
+        return Cells(*box, np.ones(1), np.zeros((1, 3)), np.ones(1, dtype=bool), *cut)
+
+    whole, cut = cells(0.0, 0.0), cells(0.5, 1.0)
+    for first, second in ((whole, cut), (cut, whole)):
+        mine, theirs, volume = first.overlaps(second, np.inf)
+        assert (mine.tolist(), theirs.tolist()) == ([0], [0])
+        assert volume == pytest.approx([0.25 * 0.5 * 0.5])
+    assert cut.overlaps(cut, np.inf)[2].sum() <= 0.0625  # each cut counts
 
 
 def test_a_black_box_makes_the_comparison_a_sample(line: pf.Agent) -> None:

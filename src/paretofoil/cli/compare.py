@@ -40,9 +40,9 @@ def compare(
 ) -> None:
     """Compare two agents: prove under which share of the commands their episodes end differently.
 
-    The proof needs two objectives, a deterministic environment with finitely many states, and white-box policies.
-    Otherwise both agents are rolled out under the same sampled commands. With --command, the printed example is the
-    difference nearest to that command.
+    The proof needs at most four objectives, a deterministic environment with finitely many states, and white-box
+    policies. Otherwise both agents are rolled out under the same sampled commands. With --command, the printed example
+    is the difference nearest to that command.
     """
     from paretofoil.cli.typed import find_agent, read_command
     from paretofoil.explanation.compare import compare as make_comparison
@@ -77,5 +77,5 @@ def comparison_values(result: "Comparison") -> dict[str, Any]:
         {name: each.interval(getattr(each, name)) for name in ("on_front", "delivers", "unfinished")}
         for each in result.atlases
     ]
-    names = ("agents", "differ", "samples", "assumed", "front", "achieved", "reached", "example", "seconds")
+    names = ("agents", "differ", "sampled", "samples", "assumed", "front", "achieved", "reached", "example", "seconds")
     return {"schema": SCHEMA, **{name: getattr(result, name) for name in names}, "shares": shares}

@@ -185,9 +185,10 @@ def atlas(
     deadline = begin + seconds
     if vary is not None or command is not None:
         low, high = _slice(agent, vary, command)
-    if has_proven_atlas(agent) or (vary is not None and is_provable(agent)):
+    provable = has_proven_atlas(agent) or (vary is not None and is_provable(agent))
+    if provable and (vary is not None or agent.space.dim == 2):
         result = _CellPartition(agent, deadline, low, high).run(undecided, progress)
-    elif vary is None and is_provable(agent) and agent.space.dim <= _OBJECTIVES:
+    elif provable:
         partition = BoxPartition(agent, deadline)
         cells, stop = partition.run(undecided, progress)
         result = _of_boxes(agent, cells, stop, begin, partition.episodes.assumed)
@@ -212,9 +213,9 @@ def _slice(agent: Agent, vary: Sequence[str] | None, command: Any) -> tuple[np.n
 
 
 def has_proven_atlas(agent: Agent) -> bool:
-    """Return whether the outcomes of an agent's commands are proven as a map; raise an error if they have none."""
+    """Return whether the outcomes of an agent's commands are proven; raise an error if commands have no single one."""
     require_deterministic(agent)
-    return agent.space.dim == 2 and is_provable(agent)
+    return agent.space.dim <= _OBJECTIVES and is_provable(agent)
 
 
 @dataclass(frozen=True, eq=False)

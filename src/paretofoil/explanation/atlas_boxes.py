@@ -23,6 +23,8 @@ _LEAST, _MOST = 64, 1024
 """Boxes that are halved together: those with the most undecided volume, half of all, within these limits."""
 _LOST = 0.5
 """A box is not followed further if more than this share of it is undecided; it is halved later."""
+_OTHERS = 16
+"""Cells whose overlaps with all others are bounded together; hundreds of thousands of pairs fit into memory."""
 _SMALL = 1e-3
 """Parts below this share of their box are undecided."""
 
@@ -75,6 +77,34 @@ class Cells(Columns):
         inside = np.zeros(len(self), dtype=bool)
         inside[near] = (self.slopes[near] @ command + self.offsets[near] < 0.0).all(axis=1)
         return inside
+
+    def overlaps(self, other: "Cells", deadline: float) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
+        """Return pairs of cells that overlap, by their numbers, and a lower bound of the volume of each overlap.
+
+        The largest cells of `other` come first; what is left at the deadline is left out.
+        """
+        found = [(np.zeros(0, dtype=int), np.zeros(0, dtype=int), np.zeros(0))]
+        order = np.argsort(-other.volume, kind="stable")
+        for first in range(0, len(order), _OTHERS):
+            some = order[first : first + _OTHERS]
+            near = (self.low[:, None] < other.high[some]) & (self.high[:, None] > other.low[some])
+            mine, which = np.nonzero(near.all(axis=2))
+            theirs = some[which]
+            common = Cells(
+                np.maximum(self.low[mine], other.low[theirs]),
+                np.minimum(self.high[mine], other.high[theirs]),
+                np.zeros(len(mine)),
+                self.achieved[mine],
+                self.finished[mine],
+                np.concatenate([self.slopes[mine], other.slopes[theirs]], axis=1),
+                np.concatenate([self.offsets[mine], other.offsets[theirs]], axis=1),
+            )._measured()
+            overlap = common.volume > 0.0
+            found.append((mine[overlap], theirs[overlap], common.volume[overlap]))
+            if now() >= deadline:
+                break
+        mine, theirs, volume = (np.concatenate(column) for column in zip(*found, strict=True))
+        return mine, theirs, volume
 
     def by_delivery(self) -> tuple["Cells", np.ndarray]:
         """Return the cells, cut where commands begin to ask for more than the return, and which do not."""

@@ -71,6 +71,8 @@ class Comparison:
     cells: np.ndarray  # (N, 12, 2): polygons in which the outcomes of both are proven
     cell_differs: np.ndarray  # (N,) bool
     seconds: float
+    sampled: tuple[float, float, int] | None = None
+    """The 95 % confidence interval of the share among sampled commands, and their number, if cells are boxes."""
 
     def __repr__(self) -> str:
         return f"<Comparison {self.agents}: {self.sentence()}>"
@@ -115,8 +117,9 @@ def compare(
 ) -> Comparison:
     """Return how two agents in the same deterministic environment differ: for which share of their common commands.
 
-    The share is proven if both atlases are: two objectives, finitely many states, white-box policies. Otherwise both
-    agents are rolled out under the same random commands. The arguments that are not listed are those of `atlas`.
+    The share is proven if both atlases are: at most four objectives, finitely many states, white-box policies. Unless
+    there are two objectives, both agents are also rolled out under the same random commands. The arguments that are not
+    listed are those of `atlas`.
 
     Args:
         first: An agent.
@@ -137,21 +140,23 @@ def compare(
         left = seconds / 2 if number == 0 else max(seconds - (now() - begin), _LEAST_SECONDS)
         watch = None if progress is None else _half(progress, 50 * number)
         atlases.append(atlas(agent, progress=watch, **asdict(replace(effort, seconds=left))))
-    cells, cell_differs = np.zeros((0, 0, 2)), np.zeros(0, dtype=bool)
+    cells, cell_differs, sampled = np.zeros((0, 1, 2)), np.zeros(0, dtype=bool), None
     if provable:
-        cells, shares, *numbers = overlay(*atlases)
-        cell_differs = differ(*(_ends(each)[number] for each, number in zip(atlases, numbers, strict=True)))
-        least, most = float(shares[cell_differs].sum()), 1.0 - float(shares[~cell_differs].sum())
+        cells, shares, *numbers = _overlaps(atlases[0], atlases[1], now() + seconds / 4)
+        differing = differ(*(_ends(each)[number] for each, number in zip(atlases, numbers, strict=True)))
+        least, most = float(shares[differing].sum()), 1.0 - float(shares[~differing].sum())
         bounds = max(least - SUMMING, 0.0), min(most + SUMMING, 1.0)
-        examples = cells[cell_differs].mean(axis=1)
-    else:
+        examples, cell_differs = cells[differing[: len(cells)]].mean(axis=1), differing[: len(cells)]
+    if not provable or space.dim != 2:
         commands = random_commands(space.low, space.high, samples, seed)
         ends = pair.ends(commands)
-        atlases = [
-            sampled_atlas(each, commands, (space.low, space.high), end) for each, end in zip(agents, ends, strict=True)
-        ]
         flags = pair.differ(ends)
-        bounds, examples = likely_share(int(flags.sum()), samples), commands[flags]
+        interval, examples = likely_share(int(flags.sum()), samples), commands[flags]
+        if provable:
+            sampled = *interval, samples
+        else:
+            region, bounds = (space.low, space.high), interval
+            atlases = [sampled_atlas(each, commands, region, end) for each, end in zip(agents, ends, strict=True)]
     achieved = pair.returns(front)
     reached = [int(delivers(each, front, pair.tolerance).sum()) for each in achieved]
     return Comparison(
@@ -164,7 +169,17 @@ def compare(
         cells=cells,
         cell_differs=cell_differs,
         seconds=now() - begin,
+        sampled=sampled,
     )
+
+
+def _overlaps(first: Atlas, second: Atlas, deadline: float) -> tuple[np.ndarray, np.ndarray, np.ndarray, np.ndarray]:
+    """Return the overlaps of proven cells: polygons, if cells are, their shares, and the numbers of both outcomes."""
+    if first.boxes is None or second.boxes is None:
+        return overlay(first, second)
+    mine, theirs, volume = first.boxes.overlaps(second.boxes, deadline)
+    shares = volume / float((first.high - first.low).prod())
+    return np.zeros((0, 1, 2)), shares, first.outcome_of[mine], second.outcome_of[theirs]
 
 
 def common_space(first: Agent, second: Agent) -> CommandSpace:

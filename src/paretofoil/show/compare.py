@@ -31,7 +31,13 @@ def comparison_sentence(comparison: Comparison) -> str:
     if comparison.samples:
         samples, equal = number_of(comparison.samples, "sampled command"), counted(comparison.atlases[0])
         how = f"(95 % interval of {samples}; nothing is proven{equal})"
-    text = f"{first} and {second} end differently under {share} of the commands {how}."
+    text = f"{first} and {second} end differently under {share} of the commands {how}"
+    if comparison.sampled is not None:
+        low, high, count = comparison.sampled
+        text += (
+            f", and under {span_text(low, high)} (95 % interval of {number_of(count, 'sampled command')}; not proven)"
+        )
+    text += "."
     points, (one, other) = number_of(len(comparison.front), "point"), comparison.reached
     front = f"Asked for each of the {points} of the front, {first} achieves {one} of them and {second} {other}."
     return f"{text} {front} {example_sentence(comparison)}"
@@ -72,7 +78,8 @@ def figure_comparison(comparison: Comparison, path: str | Path | None = None) ->
     check_figure(path)
     from matplotlib.figure import Figure
 
-    if comparison.samples:
+    is_map = len(comparison.cells) > 0
+    if not is_map:
         figure = Figure(figsize=(6.4, 3.6), dpi=150, layout="constrained")
         draw_shares(figure.subplots(), comparison)
     else:
@@ -80,7 +87,7 @@ def figure_comparison(comparison: Comparison, path: str | Path | None = None) ->
         left, right = figure.subplots(1, 2, width_ratios=[3, 2])
         draw_difference(left, comparison)
         draw_shares(right, comparison)
-    figure.suptitle(fill(comparison_sentence(comparison), 76 if comparison.samples else 130), fontsize=9, color=GREY)
+    figure.suptitle(fill(comparison_sentence(comparison), 130 if is_map else 76), fontsize=9, color=GREY)
     return save_figure(figure, path)
 
 

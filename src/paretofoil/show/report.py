@@ -332,7 +332,7 @@ def _comparison_part(report: Report) -> Part | None:
     if comparison is None:
         return None
     figures = [lambda: _figure(5.6, 3.8, lambda axes: draw_shares(axes, comparison))]
-    if not comparison.samples:
+    if len(comparison.cells):
         figures.insert(0, lambda: _figure(5.6, 4.4, lambda axes: draw_difference(axes, comparison)))
     columns = ("share of the commands", *comparison.agents)
     title = f"Compared with {comparison.agents[1]}"
