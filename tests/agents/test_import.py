@@ -58,6 +58,8 @@ def as_theirs(entry: envs.CatalogueEntry, origin: str) -> np.ndarray:
     if entry is SEA:
         cells = np.array([state["current_state"] for state in states])
         return np.eye(121)[11 * cells[:, 0] + cells[:, 1]] if origin == "authors" else cells
+    if entry.name in ("three-tree", "walkroom-2"):
+        return tabulate(entry).observations
     if entry.name == "resource-gathering":
         numbers = [
             (5 * s["current_pos"][0] + s["current_pos"][1]) * 4 + 2 * s["has_gold"] + s["has_gem"] for s in states
@@ -80,6 +82,8 @@ CASES: dict[str, tuple[envs.CatalogueEntry, str, int, Callable[[int, int, int], 
     "Branch-Path": (PATH, "authors", 2, authors_network, lambda n: authors_file(n, "WalkroomModel")),
     "R-Gather": (envs.entry("resource-gathering"), "authors", 3, authors_network, authors_file),
     "Bottles": (envs.entry("breakable-bottles"), "authors", 3, authors_network, authors_file),
+    "Three-Tree": (envs.entry("three-tree"), "authors", 3, authors_network, authors_file),
+    "WalkRoom": (envs.entry("walkroom-2"), "authors", 2, authors_network, lambda n: authors_file(n, "WalkroomModel")),
     "MORL-Baselines": (SEA, "morl", 3, morl_network, morl_file),
     "MORL-Baselines elsewhere": (PATH, "morl", 3, morl_network, morl_file),
 }

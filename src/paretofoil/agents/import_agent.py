@@ -224,6 +224,8 @@ AUTHORS: dict[str, Translation] = {
     "fruit-tree": Translation(),
     "fruit-tree-6": Translation(),
     "minecart": Translation(),
+    **{f"walkroom-{n}": Translation() for n in range(2, 10)},
+    **{name: Translation() for name in ("three-tree", "mountain-car", "lunar-lander", "reacher")},
 }
 """The environments of the authors' code that are in the catalogue."""
 MORL_BASELINES = Translation(as_integers)

@@ -198,6 +198,7 @@ def _walkroom(dimensions: int) -> CatalogueEntry:
         observation_size=encode.size,
         encode=encode,
         reference=(-float(size),) * dimensions,
+        paper_box=((-float(size),) * dimensions, (0.0,) * dimensions),
         state=("place",) if finite else (),
         batch=None if finite else partial(_later, "walkroom:BatchWalkRoom", dimensions),
         locate=None if finite else partial(_later, "walkroom:locate_walk", dimensions),
