@@ -120,24 +120,18 @@ class Document:
         return cls.from_dict(read_document(text, schema_name(cls.SCHEMA)))
 
 
-_places: dict[str, str] = {}
-"""Values of `core` cannot import the sentences and figures of `show`, which is a higher layer. `paretofoil/__init__.py`
-registers the functions by name, so that `print(answer)` and `answer.plot()` work."""
-
-
-def register_displays(places: Mapping[str, str]) -> None:
-    """Register functions by class and form: {"Answer.plot": "package.module:function"}."""
-    _places.update(places)
-
-
 def is_shown(value: Any, form: str) -> bool:
     """Return whether a value has this form."""
-    return f"{type(value).__name__}.{form}" in _places
+    return f"{type(value).__name__}.{form}" in import_module("paretofoil").DISPLAYS
 
 
 def show(value: Any, form: str, *args: Any, **options: Any) -> Any:
-    """Return the sentence, HTML, figure or other form of a value, from the function that is registered for it."""
-    module, _, function = _places[f"{type(value).__name__}.{form}"].partition(":")
+    """Return the sentence, HTML, figure or other form of a value.
+
+    Values of `core` cannot import `show`, which is a higher layer: the package names the functions in `DISPLAYS`.
+    """
+    place: str = import_module("paretofoil").DISPLAYS[f"{type(value).__name__}.{form}"]
+    module, _, function = place.partition(":")
     return getattr(import_module(module), function)(value, *args, **options)
 
 
