@@ -429,10 +429,11 @@ def linear_in_one(function: Any, args: Arguments, kwargs: Named, terms: int | No
     if len(symbols_in((args, kwargs))) > 1:  # the others are constants, which may be off
         moved = moved.abs() + _applied(function, args, kwargs, symbol, symbol.basis.abs(), _errors).abs()
     recording, count = symbol.recording, symbol.basis[0].numel() if terms is None else terms
-    size = size.abs() + moved.abs()
-    error = moved.abs() + recording.gamma(count) * size
-    error[0] += (count + recording.spare_operations) * recording.smallest
+    error = moved.abs()
+    size = size.abs().add_(error)
     recording.check_overflow(size, symbol.nodes)
+    error.add_(size, alpha=recording.gamma(count))
+    error[0] += (count + recording.spare_operations) * recording.smallest
     return _wrapped(recording, basis, error, symbol.nodes, shared=False)
 
 
@@ -480,10 +481,13 @@ def add(function: Any, args: Arguments, kwargs: Named) -> Any:
     recording, nodes = symbols_in((args, kwargs))[0].recording, _all_nodes((args, kwargs))
     basis = _together(function, args, kwargs, _basis)
     factor = max(1.0, abs(float(kwargs.get("alpha", 1.0))))
-    size, moved = (factor * _together(torch.add, args, {}, part) for part in (_sizes, _errors))
-    error = moved + recording.gamma(1) * (size + moved)
+    size, error = (_together(torch.add, args, {}, part) for part in (_sizes, _errors))
+    if factor > 1.0:
+        size, error = factor * size, factor * error
+    size += error  # in place, here and below, because symbols of transformers take 100 MB and more
+    recording.check_overflow(size, nodes)
+    error.add_(size, alpha=recording.gamma(1))
     error[0] += 0.0 if recording.exact else recording.smallest
-    recording.check_overflow(size + moved, nodes)
     return _wrapped(recording, basis, error, nodes, shared=False)
 
 
@@ -855,9 +859,9 @@ def multiply(x: Any, y: Any, limit: float = np.inf) -> Symbol:
     """Return the products of the entries of two symbols as a node; of squares, if both are the same."""
     recording, square = x.recording, x is y or (x.nodes == y.nodes and torch.equal(x.basis, y.basis))
     x, y = (tensor.expand(np.broadcast_shapes(x.shape, y.shape)) for tensor in (x, y))
-    if np.isinf(limit) and not (x.varies & y.varies).all():  # tokens of which one or both factors are known
+    if np.isinf(limit) and not (vary := x.varies & y.varies).all():  # tokens of which one or both factors are known
         (fixed, moving), (base, others) = _split(x), _split(y)
-        total, where = fixed * y + moving * base, (x.varies & y.varies).nonzero(as_tuple=True)
+        total, where = fixed * y + moving * base, vary.nonzero(as_tuple=True)
         return total + _scattered(multiply(moving[where], others[where]), where, x.shape) if len(where[0]) else total
     operands = (x,) if square else (x, y)
     sizes = [recording.largest_sizes(one.basis.abs() + one.error, one.nodes).flatten() for one in operands]
