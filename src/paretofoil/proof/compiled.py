@@ -1,4 +1,4 @@
-"""The compiled form of proofs: walks and bounds of chains of layers by numba (extra `[fast]`).
+"""The compiled form of proofs: walks, bounds and whole easy proofs of chains of layers by numba (extra `[fast]`).
 
 It is used after `enable()`, and in all processes for which the environment variable PARETOFOIL_COMPILED is set to 1.
 It is not the default, because importing numba takes longer than an explanation. Both forms prove the same, but closest
@@ -26,7 +26,7 @@ kernels: Any = None
 def enable(wanted: bool = True) -> bool:
     """Use the compiled form in this process from now on, or the NumPy form; return whether the compiled form is used.
 
-    The first proofs on a machine compile for about half a minute, and store the result.
+    The first proofs on a machine compile for about a minute, and store the result.
     """
     global kernels
     kernels = None
