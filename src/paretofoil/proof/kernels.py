@@ -1,8 +1,9 @@
 """Margins, bounds, walks and easy proofs of chains of layers, compiled by numba (extra `[fast]`).
 
 Each function does for one point or one box what the NumPy form does for many: `MarginNetwork`, `relaxation`, `bounds`,
-`halfspace`, `branch_and_bound.bound_boxes` and `trust_region.walk`; `prove` is the loop of `Exact` over them. Sums have the same terms in another order, which
-the pads cover. Nothing is computed with fast-math. The result of a point or a box does not depend on the others.
+`halfspace`, `branch_and_bound.bound_boxes` and `trust_region.walk`; `prove` is the loop of `Exact` over them. Sums have
+the same terms in another order, which the pads cover. Nothing is computed with fast-math. The result of a question does
+not depend on the others.
 """
 
 from collections.abc import Callable
