@@ -109,7 +109,7 @@ def figure_flip_map(flips: FlipMap, path: str | Path | None = None) -> "Figure":
     colours = LinearSegmentedColormap.from_list("change", ("#fff3c4", "#f6b44b", "#c4572b", "#5b1f45"))
     scale = ScalarMappable(Normalize(0, largest), colours)
     title = f"{flips.agent}, asked for {quantities(flips.objectives, flips.command)}"
-    label = "scaled distance of the command"
+    label = "scaled distance"
     if only_features(flips.objectives):
         title, label = f"changes of {join([name_of(o) for o in flips.objectives])}", "scaled change of the features"
     height = CELL * len(flips.actions) + 0.55
