@@ -26,7 +26,7 @@ def size_of(dimensions: int) -> int:
 def walls(dimensions: int) -> np.ndarray:
     """Return the place along the last dimension at which the walk ends, for the others as one number: (size^(n-1),).
 
-    The number counts the first dimension fastest. The wall falls with the sum of the places, up to random deviations.
+    The number counts the first dimension slowest. The wall falls with the sum of the places, up to random deviations.
     """
     size, rng, others = size_of(dimensions), np.random.default_rng(0), dimensions - 1
     low = min(others, _LOW)  # the sums of these dimensions repeat
@@ -57,7 +57,7 @@ class BatchWalkRoom(ArrayBatch):
         self.size = size_of(dimensions)
         self.observation_size, self.num_actions = dimensions * self.size, 2 * dimensions
         self.num_objectives = dimensions
-        self._walls, self._strides = walls(dimensions), self.size ** np.arange(dimensions - 1)
+        self._walls, self._strides = walls(dimensions), self.size ** np.arange(dimensions - 1)[::-1]
         super().__init__((0,) * dimensions, max_steps)
 
     def move(self, states: np.ndarray, actions: np.ndarray) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
@@ -101,7 +101,7 @@ class WalkRoom(gymnasium.Env):
         place[moved] = np.clip(place[moved] + (1 if forward else -1), 0, self.size - 1)
         reward[moved] = -1.0
         self.place = tuple(place.tolist())
-        number = int(place[:-1] @ self.size ** np.arange(self.dimensions - 1))
+        number = int(place[:-1] @ self.size ** np.arange(self.dimensions - 1)[::-1])
         return place, reward, bool(place[-1] >= walls(self.dimensions)[number]), False, {}
 
     def action_masks(self) -> np.ndarray:
