@@ -4,8 +4,8 @@
 
 FOLDER holds the authors' checkpoints and fronts (ENV_R.pt and ENV_R_achievable_within_1pct.txt), which are under the
 GPLv3 and not part of this repository. The benchmark prints the paper's worked examples, which
-`paretofoil_paper.examples` quotes, and writes the rows of the page about agents to OUT/rows, without the answers. An
-interrupted run resumes.
+`paretofoil_paper.examples` quotes, and writes the rows of the page about agents to OUT/rows, without the answers.
+Studies whose rows are recorded are skipped; an interrupted one resumes.
 """
 
 import argparse
@@ -15,9 +15,9 @@ import numpy as np
 
 import paretofoil as pf
 from paretofoil.study import make_study, run_study
-from paretofoil.study.parquet import export_parquet
+from paretofoil.study.parquet import export_parquet, read_parquet
 from paretofoil_paper.examples import EXAMPLES, answers_of, vector
-from paretofoil_paper.others import AGENTS, EXACT_STUDY, STUDIES, agent_name, unsolved
+from paretofoil_paper.others import AGENTS, STUDIES, agent_name, unsolved
 
 
 def main(folder: Path, out: Path) -> None:
@@ -28,15 +28,20 @@ def main(folder: Path, out: Path) -> None:
             for search, command in answers_of(example, agent).items():
                 size = agent.paper_space.distance(command, np.array(example.remaining))
                 print(f"| {example.title} | {search} | {vector(command)} | {size:.4f} |", flush=True)
-    agents = [take(folder, environment) for environment in AGENTS]
-    for agent in agents:
+    agents = {environment: take(folder, environment) for environment in AGENTS}
+    for agent in agents.values():
         print(f"{agent.name}: returns as stated: {agent.provenance.get('returns as stated', 'stochastic')}", flush=True)
-    for name, (searches, rule) in STUDIES.items():
-        only = unsolved(out) if name == EXACT_STUDY else None
+    for name, study in STUDIES.items():
         path = out / "rows" / f"{name}.sqlite"
-        run_study(make_study(agents, searches, rule, only=only), path, workers=1)
-        export_parquet(path, path.with_suffix(".parquet"), answers=False)
-        print(f"{name}: {path.with_suffix('.parquet')}", flush=True)
+        rows = path.with_suffix(".parquet")
+        if not rows.is_file():
+            only = (
+                None if study.after is None else unsolved(read_parquet(path.with_name(f"{study.after}.parquet")).rows)
+            )
+            chosen = [agents[environment] for environment in study.agents]
+            run_study(make_study(chosen, study.searches, study.rule, only=only), path, workers=1)
+            export_parquet(path, rows, answers=False)
+        print(rows, flush=True)
 
 
 def take(folder: Path, environment: str) -> pf.Agent:

@@ -4,7 +4,7 @@
 
 Each variant changes one choice of our training into the authors' choice, and the last one changes all. A case counts as
 feasible if Boundary finds a valid command in the paper's search region; a failure of it is no proof. The rows are
-appended to OUT/rows/factors.csv, and an interrupted run resumes. The full run of 185 agents takes about an hour of one
+appended to OUT/rows/factors.csv, and an interrupted run resumes. The full run of 205 agents takes about an hour of one
 core.
 """
 
@@ -22,14 +22,17 @@ from scipy.special import expit, log_softmax
 from paretofoil import envs
 from paretofoil.agents import Agent
 from paretofoil.agents.training import make_agent, make_trainer, preset
+from paretofoil.core.pareto import crowding_distance, nondominated
 from paretofoil.core.question import QuestionBatch
 from paretofoil.pcn.config import TrainConfig
 from paretofoil.pcn.network import Learner, PCNNetwork, draw_weights
 from paretofoil.pcn.policy import PCN, Layer, PCNPolicy
+from paretofoil.pcn.replay import CROWDED, Ranking, Replay
 from paretofoil.search import Boundary
 from paretofoil.study.case import enumerate_cases, make_case_question
 from paretofoil_paper.factors import (
     ALL,
+    ARCHIVE,
     FACTORS,
     FILE,
     LOSS,
@@ -46,6 +49,8 @@ from paretofoil_paper.protocols import PAPER_STRESS
 SEEDS = (20, 21, 22, 23, 24)
 COMMAND_FACTORS = {"deep-sea-treasure": 0.1}
 """The authors multiply commands by a fixed factor, 1 in the other environments."""
+BUFFER = 1_000
+"""Episodes in the warm-up and in the archive if all choices are the authors', who have 8,000 in Deep Sea Treasure."""
 SEARCH = Boundary()
 
 
@@ -90,17 +95,38 @@ def train(environment: str, variant: str, seed: int) -> Agent:
         "their exploration": {"explore": "plain"},
         "their learning rate": {"learning_rate": theirs.learning_rate, "cooling": theirs.cooling},
     }
-    config = theirs if variant == ALL else preset(entry)
+    config = replace(theirs, warmup=BUFFER, capacity=BUFFER) if variant == ALL else preset(entry)
     settings = {name: value for factor in chosen & changes.keys() for name, value in changes[factor].items()}
     config = replace(config, seed=seed, **settings)
     if "their observation" in chosen:
         entry = with_their_observation(entry)
     trainer = make_trainer(entry, config)
+    if ARCHIVE in chosen:
+        trainer.replay = AuthorsReplay(config.capacity)
     if chosen & {TWO_LAYERS, SCALING, LOSS}:
         sizes = trainer.env.observation_size, trainer.command_size, trainer.env.num_actions
         factor = COMMAND_FACTORS.get(environment, 1.0)
         trainer.learner = Learner(AuthorsNetwork(sizes, config, chosen, factor))
     return make_agent(f"{environment}-{seed}", entry, trainer.run())
+
+
+class AuthorsReplay(Replay):
+    """An archive that keeps episodes of equal return, so that those of the front displace all others.
+
+    Ours keeps one episode per return, so that it always has dominated returns, too.
+    """
+
+    def choose(self, new: Ranking) -> tuple[list[int], list[int]]:
+        """Keep the front, then copies of its returns, then the returns that are nearest to it; crowded ones later."""
+        own = len(self.demonstrations)
+        labels = np.concatenate([*([d.label] for d in self.demonstrations), new.labels])
+        front = nondominated(labels)
+        distance = np.linalg.norm(labels[:, None] - labels[front], axis=2).min(axis=1)
+        distance = np.where(crowding_distance(labels) <= CROWDED, 2.0 * distance, distance)
+        distance[front] = -1.0
+        order = np.lexsort((-np.arange(len(labels)), distance))  # of equal ones the newest
+        kept = np.sort(order[: self.capacity])
+        return kept[kept < own].tolist(), (kept[kept >= own] - own).tolist()
 
 
 @dataclass(frozen=True)

@@ -14,11 +14,12 @@ from paretofoil_paper.statistics import Interval
 
 SMALL = ("deep-sea-treasure", "reward-line", "branch-path", "collect-two")
 """Environments in which a training takes seconds."""
-OURS, ALL = "ours", "all of these, and their buffer and steps"
+OURS, ALL = "ours", "all of these, and their steps"
 TWO_LAYERS, SCALING, LOSS = "two-layer embeddings", "their scaling of commands", "loss over all actions"
+ARCHIVE = "their archive"
 FACTORS = (
     *(TWO_LAYERS, "width 256", "their observation", SCALING, LOSS),
-    *("no polish", "their exploration", "their learning rate"),
+    *("no polish", "their exploration", "their learning rate", ARCHIVE),
 )
 VARIANTS = (OURS, *FACTORS, ALL)
 FILE = "factors.csv"
@@ -56,6 +57,8 @@ def factors_table(rows: Sequence[FactorAgent]) -> Table:
     environments = [name for name in SMALL if any(row.environment == name for row in rows)]
     for variant in VARIANTS:
         group = {(r.environment, r.seed): r for r in rows if r.variant == variant}
+        if not group:
+            continue
         ours = {(r.environment, r.seed): r for r in rows if r.variant == OURS}
         shares = []
         for environment in environments:

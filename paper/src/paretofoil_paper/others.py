@@ -3,15 +3,13 @@
 Their checkpoints are under the GPLv3 and not part of this repository; `benchmarks/authors_agents.py` records the rows.
 """
 
-from collections.abc import Iterable, Mapping, Sequence
-from dataclasses import dataclass
-from pathlib import Path
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, replace
 from typing import Any
 
 from paretofoil.core.answer import Status
 from paretofoil.core.search import Search
 from paretofoil.study import Case, CaseRule, Row
-from paretofoil.study.parquet import read_parquet
 from paretofoil.study.statistics import Proportion
 from paretofoil.study.study import describe_rule, describe_search
 from paretofoil.study.table import Table
@@ -20,7 +18,7 @@ from paretofoil_paper.paper_tables import ENVIRONMENTS, STRESS
 from paretofoil_paper.plan import Plan
 from paretofoil_paper.protocols import AS_RUN, PAPER_COMPARISON, PAPER_STRESS, WHITE_AS_RUN, WHITE_CONFIGURED
 
-AGENTS = {
+IN_PAPER = {
     "branch-path": "branch-path_R",
     "breakable-bottles": "breakable-bottles-v0_R",
     "collect-two": "collect_two_R",
@@ -30,21 +28,48 @@ AGENTS = {
     "reward-line": "reward-line_R",
 }
 """The name of the authors' files for each environment; R: conditioned on returns, without a horizon."""
-STRESS_STUDY, EXACT_STUDY, COMPARISON_STUDY = "authors-agents", "authors-agents-exact", "authors-agents-comparison"
-_BUDGETS = Budgets()
-STUDIES: Mapping[str, tuple[Mapping[str, Search], CaseRule]] = {
-    STRESS_STUDY: ({AS_RUN: _BUDGETS.as_run, "boundary": boundary()}, PAPER_STRESS),
-    EXACT_STUDY: ({"exact": _BUDGETS.exact}, PAPER_STRESS),
-    COMPARISON_STUDY: (
-        {name: _BUDGETS.comparison[name] for name in (WHITE_AS_RUN, WHITE_CONFIGURED)},
-        PAPER_COMPARISON,
-    ),
+NOT_IN_PAPER = {"three-tree": "three-tree_R", "walkroom-2": "walkroom2_R", "walkroom-3": "walkroom3_R"}
+"""The same for environments of their code that are not in the paper's tables."""
+AGENTS = IN_PAPER | NOT_IN_PAPER
+LABELS = {
+    **ENVIRONMENTS,
+    "fruit-tree-6": "Fruit-Tree (depth 6)",
+    "three-tree": "Three-Tree",
+    "walkroom-2": "WalkRoom 2",
+    "walkroom-3": "WalkRoom 3",
 }
-"""The studies in the order in which they run; the exact search gets the cases that no other search solves."""
-
-
 OURS = {"fruit-tree-6": "fruit-tree"}
 """The environment of the paper's stress test, where it has another name; the authors published a tree of depth 6."""
+MORE_CASES = replace(PAPER_STRESS, commands=2)
+"""Every case of two commands: with all of its 68, WalkRoom 3 has 4,366 cases."""
+WHITE_CASES = replace(PAPER_COMPARISON, commands=2)
+"""The cases of two commands in the paper's comparison; the attack takes most of a second for each."""
+
+
+@dataclass(frozen=True, eq=False)
+class OtherStudy:
+    """A study of some of the authors' agents."""
+
+    agents: Mapping[str, str]
+    searches: Mapping[str, Search]
+    rule: CaseRule
+    after: str | None = None
+    """The study whose unsolved cases this one gets; None for all cases of the rule."""
+
+
+_BUDGETS = Budgets()
+_SEARCHES: Mapping[str, Search] = {AS_RUN: _BUDGETS.as_run, "boundary": boundary()}
+_EXACT: Mapping[str, Search] = {"exact": _BUDGETS.exact}
+_WHITE = {name: _BUDGETS.comparison[name] for name in (WHITE_AS_RUN, WHITE_CONFIGURED)}
+STRESS_STUDIES = {
+    "authors-agents": OtherStudy(IN_PAPER, _SEARCHES, PAPER_STRESS),
+    "authors-agents-more": OtherStudy(NOT_IN_PAPER, _SEARCHES, MORE_CASES),
+}
+EXACT_STUDIES = {
+    f"{name}-exact": OtherStudy(study.agents, _EXACT, study.rule, after=name) for name, study in STRESS_STUDIES.items()
+}
+COMPARISON_STUDIES = {"authors-agents-comparison": OtherStudy(IN_PAPER, _WHITE, WHITE_CASES)}
+STUDIES = STRESS_STUDIES | EXACT_STUDIES | COMPARISON_STUDIES
 
 
 @dataclass(frozen=True, eq=False)
@@ -57,45 +82,71 @@ class OtherRows:
 
 
 def other_rows(plan: Plan) -> OtherRows:
-    """Read the recorded rows; White-CW may be missing."""
-    studies: dict[str, Sequence[Row]] = {}
-    for name, (searches, rule) in STUDIES.items():
-        if (plan.out / "rows" / f"{name}.parquet").is_file():
-            described = {label: describe_search(search) for label, search in searches.items()}
-            studies[name] = plan.recorded_rows(name, {"searches": described, "rule": describe_rule(rule)})
-    return OtherRows(*(studies.get(name, ()) for name in STUDIES))
+    """Read the rows of the studies that are recorded."""
+
+    def rows(studies: Mapping[str, OtherStudy]) -> list[Row]:
+        found: list[Row] = []
+        for name, study in studies.items():
+            if (plan.out / "rows" / f"{name}.parquet").is_file():
+                described = {label: describe_search(search) for label, search in study.searches.items()}
+                found += plan.recorded_rows(name, {"searches": described, "rule": describe_rule(study.rule)})
+        return found
+
+    return OtherRows(rows(STRESS_STUDIES), rows(EXACT_STUDIES), rows(COMPARISON_STUDIES))
 
 
 def others_table(rows: OtherRows, ours: Mapping[str, Proportion]) -> Table:
     """Return the authors' agents: what is solved, what is proven infeasible, and the rates of the paper and of ours."""
     lines: list[tuple[Any, ...]] = []
-    for environment in AGENTS:
+    for environment in _recorded(rows.stress):
         name, in_paper = agent_name(environment), OURS.get(environment, environment)
-        exact = [row for row in rows.exact if row.case.agent == name]
-        infeasible, undecided = (
-            sum(row.status is status for row in exact) for status in (Status.PROVEN_INFEASIBLE, Status.NOT_FOUND)
-        )
         zoo, boundary = (_rate(rows.stress, name, search) for search in (AS_RUN, "boundary"))
-        white = [_rate(rows.comparison, name, search) for search in (WHITE_AS_RUN, WHITE_CONFIGURED)]
-        paper = STRESS[in_paper]
-        label = ENVIRONMENTS[in_paper] + (" (depth 6)" if in_paper != environment else "")
-        proofs = (infeasible, undecided) if rows.exact else (None, None)
-        rates = (
-            *white[: len(white) if rows.comparison else 0],
-            ours.get(in_paper),
-            Proportion(paper.found, paper.cases),
-        )
-        lines.append((label, zoo.cases, zoo, boundary, *proofs, *rates))
-    white_columns = ("White-CW, confidence 0 [95 % CI]", "White-CW, 0.05 [95 % CI]") if rows.comparison else ()
+        exact = [row.status for row in rows.exact if row.case.agent == name]
+        proofs = [exact.count(status) for status in (Status.PROVEN_INFEASIBLE, Status.NOT_FOUND)]
+        paper = STRESS.get(in_paper)
+        published = None if paper is None else Proportion(paper.found, paper.cases)
+        lines.append((LABELS[environment], zoo.cases, zoo, boundary, *proofs, ours.get(in_paper), published))
     columns = (
         *("environment", "cases", "CF-ZOO as run [95 % CI]", "Boundary [95 % CI]", "proven infeasible", "undecided"),
-        *(*white_columns, "our agents: CF-ZOO [95 % CI]", "paper: CF-ZOO [95 % CI]"),
+        *("our agents: CF-ZOO [95 % CI]", "paper: CF-ZOO [95 % CI]"),
     )
     note = (
-        "CF-ZOO and Boundary answer every case of the stress test; the exact search answers those that neither of them "
-        "solves."
-    ) + (" White-CW answers the cases of the comparison." if rows.comparison else "")
+        "CF-ZOO and Boundary answer every case of the stress test (two commands of agents that are not in the paper's "
+        "tables); the exact search answers those that neither of them solves."
+    )
     return Table("The authors' published agents", columns, tuple(lines), note)
+
+
+def white_table(rows: OtherRows) -> Table:
+    """Return White-CW at both confidences, beside what CF-ZOO as run solves of the same cases."""
+    lines: list[tuple[Any, ...]] = []
+    infeasible = {row.case for row in rows.exact if row.status is Status.PROVEN_INFEASIBLE}
+    names = _recorded(rows.comparison)
+    groups = {LABELS[name]: {agent_name(name)} for name in names} | {"All": set(map(agent_name, names))}
+    for label, agents in groups.items():
+        answers = [row for row in rows.comparison if row.case.agent in agents]
+        cases = {row.case for row in answers}
+        zoo = [row.found for row in rows.stress if row.search == AS_RUN and row.case in cases]
+        white = [
+            Proportion(sum(row.found for row in group), len(group))
+            for group in ([row for row in answers if row.search == s] for s in (WHITE_AS_RUN, WHITE_CONFIGURED))
+        ]
+        lines.append((label, len(cases), len(cases & infeasible), Proportion(sum(zoo), len(zoo)), *white))
+    columns = (
+        *("environment", "cases", "proven infeasible", "CF-ZOO as run [95 % CI]"),
+        *("White-CW, confidence 0 [95 % CI]", "White-CW, 0.05 [95 % CI]"),
+    )
+    note = (
+        "The cases are those of two commands of each agent in the paper's comparison. CF-ZOO has the budget of the "
+        "stress test, B = 3,001."
+    )
+    return Table("White-CW on the authors' agents", columns, tuple(lines), note, rules=(len(lines) - 1,))
+
+
+def _recorded(rows: Sequence[Row]) -> list[str]:
+    """Return the environments with rows, in the order of the tables."""
+    names = {row.case.agent for row in rows}
+    return [environment for environment in AGENTS if agent_name(environment) in names]
 
 
 def _rate(rows: Sequence[Row], agent: str, search: str) -> Proportion:
@@ -107,11 +158,6 @@ def agent_name(environment: str) -> str:
     return f"authors-{environment}"
 
 
-def unsolved(out: Path) -> set[Case]:
-    """Return the cases that neither CF-ZOO as run nor Boundary solves."""
-    return unsolved_of(read_parquet(out / "rows" / f"{STRESS_STUDY}.parquet").rows)
-
-
-def unsolved_of(rows: Iterable[Row]) -> set[Case]:
-    rows = list(rows)
+def unsolved(rows: Sequence[Row]) -> set[Case]:
+    """Return the cases that no search solves."""
     return {row.case for row in rows} - {row.case for row in rows if row.found}

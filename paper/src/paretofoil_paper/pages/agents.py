@@ -5,9 +5,9 @@ from typing import TYPE_CHECKING
 from paretofoil.show.palette import BLUE, GREEN
 from paretofoil.study.statistics import Proportion, summarise
 from paretofoil.study.table import Table
-from paretofoil_paper.factors import DIFFERENCE, FILE, INTERVAL, factors_table, read_factors
+from paretofoil_paper.factors import ALL, DIFFERENCE, FILE, INTERVAL, factors_table, read_factors
 from paretofoil_paper.figures import Series, figure_rates
-from paretofoil_paper.others import other_rows, others_table
+from paretofoil_paper.others import LABELS, NOT_IN_PAPER, OtherRows, agent_name, other_rows, others_table, white_table
 from paretofoil_paper.paper_tables import ENVIRONMENTS, STRESS, total_of
 from paretofoil_paper.plan import Plan
 from paretofoil_paper.protocols import AS_RUN, REALISED_RETURNS
@@ -32,11 +32,11 @@ def page(plan: Plan) -> Report:
     if authors.stress:
         ours = {name: summarise(r for r in group if r.search == AS_RUN).success for name, group in rows.as_run.items()}
         table = others_table(authors, ours)
-        report.find(_authors(table))
+        report.find(_authors(table, white_table(authors)))
     factors = read_factors(plan.out / "rows" / FILE)
     if factors:
         choices = factors_table(factors)
-        report.find(_factors(choices))
+        report.find(_factors(choices, table if authors.stress else None))
     report.say("## Five agents per environment", _describe_seeds(plan))
     kept = [name for name in stress.columns if name != "paper: cases"]
     report.add(pick(stress, kept), Picture.of(_figure(stress), "agents", CAPTION))
@@ -44,7 +44,9 @@ def page(plan: Plan) -> Report:
     columns = ("environment", "cases", "cf-zoo alone", "local-zoo alone", "difference (points)", "cluster [95 % CI]")
     report.add(pick(seeding, (*columns, "p (Holm)"), title="CF-ZOO against ZOO without seeding", note=_p_note()))
     if authors.stress:
-        report.say("## The authors' agents", _describe_authors()).add(table)
+        report.say("## The authors' agents", _describe_authors(authors)).add(table)
+        if authors.comparison:
+            report.add(white_table(authors))
     if factors:
         report.say("## Choices of the authors' training", _describe_factors()).add(choices)
     report.appendix += [stress, seeding, *others]
@@ -80,39 +82,68 @@ def _seeding(rows: SeedRows) -> str:
     )
 
 
-def _authors(table: Table) -> str:
+def _authors(table: Table, white: Table) -> str:
     cells = cells_of(table)
-    cases, solved = (
+    cases, solved, infeasible = (
         sum(line["cases"] for line in cells),
         sum(line["CF-ZOO as run [95 % CI]"].successes for line in cells),
+        sum(line["proven infeasible"] for line in cells),
     )
-    infeasible = [line["proven infeasible"] for line in cells]
-    proven = "" if None in infeasible else f", and {sum(infeasible):,} are proven infeasible"
-    parts = [f"{line['environment']} {line['CF-ZOO as run [95 % CI]'].successes} of {line['cases']}" for line in cells]
     return (
         f"**On {len(cells)} agents that the authors published, CF-ZOO as run solves {solved:,} of {cases:,} cases** "
-        f"({Proportion(solved, cases)} %){proven}: {', '.join(parts)}."
+        f"({Proportion(solved, cases)} %), and {infeasible:,} are proven infeasible.{_white(white)}"
     )
 
 
-def _factors(table: Table) -> str:
-    changed = [line for line in cells_of(table) if line[INTERVAL] is not None]
-    lower = [line["variant"] for line in changed if line[INTERVAL].high < 0]
-    higher = [f"{line['variant']} ({line[DIFFERENCE]:+.1f} points)" for line in changed if line[INTERVAL].low > 0]
-    found = f"These choices make fewer DST cases feasible: {', '.join(lower)}."
-    if not lower:
-        found = "We did not find why fewer DST cases are feasible with the authors' agent than with ours."
-    raised = f" More cases are feasible with {' and with '.join(higher)}." if higher else ""
+def _white(table: Table) -> str:
+    cells = cells_of(table)
+    if len(cells) < 2:
+        return ""
+    rates = [cells[-1][name] for name in table.columns[3:]]
     return (
-        f"**{found}** We tried {len(changed)} choices of the authors' training, one at a time, with five seeds.{raised}"
+        f" Of the {cells[-1]['cases']} cases of the comparison, CF-ZOO solves {rates[0]} %, White-CW {rates[1]} % with "
+        f"confidence 0 and {rates[2]} % with 0.05."
+    )
+
+
+def _factors(table: Table, authors: Table | None) -> str:
+    """State which choice makes fewer DST cases feasible, and whether it explains the authors' agent."""
+    lines = cells_of(table)
+    changed = [line for line in lines if line[INTERVAL] is not None and line["variant"] != ALL]
+    lower = [line for line in changed if line[INTERVAL].high < 0]
+    higher = [f"{line['variant']} ({line[DIFFERENCE]:+.1f} points)" for line in changed if line[INTERVAL].low > 0]
+    raised = f" More cases are feasible with {' and with '.join(higher)}." if higher else ""
+    tried = f"We changed {len(changed)} choices of our training into the authors', one at a time, with five seeds."
+    if not lower:
+        return (
+            "**We did not find why fewer DST cases are feasible with the authors' agent than with ours.** "
+            f"{tried}{raised}"
+        )
+    names = " and ".join(line["variant"] for line in lower)
+    effects = " and ".join(
+        f"{line['DST']:.1f} % of the cases are feasible instead of {lines[0]['DST']:.1f} % ({line[DIFFERENCE]:+.1f} "
+        f"points, Student {line[INTERVAL]})"
+        for line in lower
+    )
+    theirs = [line for line in cells_of(authors) if line["environment"] == "DST"] if authors else []
+    agent = "".join(
+        f"; the authors' agent has {100 * (1 - line['proven infeasible'] / line['cases']):.1f} %" for line in theirs
+    )
+    verb = "explains" if len(lower) == 1 else "explain"
+    return (
+        f"**{names.capitalize()} {verb} why fewer DST cases are feasible with the authors' agent than with ours**: "
+        f"with it, {effects}{agent}. {tried}{raised}"
     )
 
 
 def _describe_factors() -> str:
     return (
         "Far fewer DST cases are feasible with the authors' agent than with ours. Each variant changes one choice of "
-        "our training into theirs. A case counts as feasible if Boundary finds a valid command in the paper's search "
-        "region. `python benchmarks/factors.py` trains and measures these agents."
+        "our training into theirs. Our archive keeps one episode per return, so the agent also learns returns off the "
+        "front. *Their archive* keeps episodes of equal return: copies of the front displace all others, and the agent "
+        "learns hardly any other command. It moves the other environments towards the authors' rates, too: in "
+        "Reward-Line upwards, in Branch-Path downwards. A case counts as feasible if Boundary finds a valid command in "
+        "the paper's search region. `python benchmarks/factors.py` trains and measures these agents."
     )
 
 
@@ -143,14 +174,22 @@ def _p_note() -> str:
     return "McNemar's exact test with Holm's correction; it assumes independent cases, the cluster interval does not."
 
 
-def _describe_authors() -> str:
+def _describe_authors(rows: OtherRows) -> str:
+    """Describe the agents, and say which of them and which search were left out."""
+    measured = {row.case.agent for row in rows.stress}
+    left = [LABELS[name] for name in NOT_IN_PAPER if agent_name(name) not in measured]
+    imported = (
+        f" The agents of {', '.join(left)} can be imported and deliver the returns that their authors state; their "
+        "studies were not run."
+        if left
+        else ""
+    )
+    white = "" if rows.comparison else " White-CW was not run on these agents."
     return (
         "The checkpoints and fronts are in the authors' repository. They are not the paper's agents: on its states "
         "they have other probabilities. Their encodings, masks, search regions and step limits are the authors'. "
-        "Minecart's three checkpoints are absent from the copy that we could read. Three-Tree and Four-Room need "
-        "environments that this library does not have, the agents of WalkRoom were not measured, and Lander, Car and "
-        "Reacher are not in the paper. "
-        "`benchmarks/authors_agents.py` repeats the measurement."
+        f"Minecart's three checkpoints are absent from the copy that we could read.{imported} Four-Room, Lander, Car "
+        f"and Reacher were not measured.{white} `benchmarks/authors_agents.py` repeats the measurement."
     )
 
 
