@@ -45,6 +45,19 @@ def test_reward_neutral_suffixes_are_trimmed():
     assert replay.demonstrations[0].plan.tolist() == [0, 1, 2]
 
 
+def test_trimming_can_be_switched_off():
+    episodes = make_episodes([(1, 0), (0, 0), (0, 1), (0, 0), (0, 0)], [(0, 0), (0, 0)])
+    replay = Replay(10)
+    keep_realised(replay, episodes, TrainConfig(trim=False))
+    assert [d.plan.tolist() for d in replay.demonstrations] == [[0, 1, 2, 3, 4]]
+
+
+def test_without_shorter_first_the_newest_of_equal_returns_is_kept():
+    replay = Replay(10, shorter_first=False)
+    keep_realised(replay, make_episodes([(1, 1)], [(0, 0), (1, 1)]), TrainConfig())
+    assert [len(d.plan) for d in replay.demonstrations] == [2]
+
+
 def test_commands_are_what_is_still_to_be_collected():
     replay = Replay(10)
     keep_realised(replay, make_episodes([(1, 0), (0, -2), (3, 0)]), TrainConfig())

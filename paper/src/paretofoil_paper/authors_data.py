@@ -78,6 +78,10 @@ RECOVERED = 91
 """Number of failures that the large budget solves: 74 of the missed and 17 of the "infeasible" ones."""
 SECOND_GRID = PUBLISHED["minecart"].second_grid
 
+ORIGINAL_MINECART = 22
+"""Points of Minecart's front in the code of Reymond et al. 2022 (`mathieu-reymond/pareto-conditioned-networks` on
+GitHub, ccs/minecart.npy), with which they evaluate PCN."""
+
 FEW_ENTRIES = 0.64
 """Share of the answers that change at most two entries by more than a thousandth of their range."""
 

@@ -133,8 +133,10 @@ def _in_turn(rows: np.ndarray, returns: np.ndarray) -> np.ndarray:
 
 
 def _usable(episodes: Episodes, config: TrainConfig) -> tuple[np.ndarray, np.ndarray]:
-    """Return the rows to keep, and all trimmed lengths. An episode that `episode_steps` cuts off is not kept."""
+    """Return the rows to keep, and all (trimmed) lengths. An episode that `episode_steps` cuts off is not kept."""
     lengths = trimmed_lengths(episodes)
+    if not config.trim:
+        lengths = np.where(lengths > 0, episodes.lengths, 0)  # without a reward there is nothing to learn
     usable = lengths > 0
     if config.episode_steps is not None:
         usable &= episodes.terminated | (lengths < episodes.lengths)

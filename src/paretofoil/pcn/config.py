@@ -52,6 +52,10 @@ class TrainConfig:
     """Step limit of training episodes. An episode whose last step has a reward when the limit ends it is dropped."""
     horizon: bool = False
     """Condition on the remaining steps as well, as in the original PCN."""
+    trim: bool = True
+    """Cut off the end of an episode that brings no reward, before it is learned."""
+    shorter_first: bool = True
+    """Of episodes with equal returns, keep the shortest; otherwise the newest."""
     explore: Explore = "plans"
     """"plans": repeat good episodes with edited actions; "plain": only sample under new commands."""
     returns: Returns = "expected"

@@ -147,8 +147,10 @@ class Ranking(NamedTuple):
 class Replay:
     """The nondominated demonstrations, then those closest to them, up to a capacity."""
 
-    def __init__(self, capacity: int, demonstrations: Sequence[Demonstration] = ()) -> None:
-        self.capacity = capacity
+    def __init__(
+        self, capacity: int, demonstrations: Sequence[Demonstration] = (), *, shorter_first: bool = True
+    ) -> None:
+        self.capacity, self.shorter_first = capacity, shorter_first
         self.demonstrations = list(demonstrations)
         self.tried: set[tuple[int, ...]] = set()  # plans whose mean return was estimated
 
@@ -182,13 +184,18 @@ class Replay:
         own = len(self.demonstrations)
         if own:
             new = Ranking(*map(np.concatenate, zip(Ranking.of(self.demonstrations), new, strict=True)))
-        selected = _select(new, self.capacity)
+        selected = self._select(new)
         return [i for i in selected if i < own], [i - own for i in selected if i >= own]
 
     def tidy(self) -> None:
         """Drop demonstrations whose new labels equal those of others."""
         if self.demonstrations:
-            self.replace(_select(Ranking.of(self.demonstrations), self.capacity), [])
+            self.replace(self._select(Ranking.of(self.demonstrations)), [])
+
+    def _select(self, ranking: Ranking) -> list[int]:
+        if not self.shorter_first:
+            ranking = ranking._replace(lengths=np.zeros_like(ranking.lengths))
+        return _select(ranking, self.capacity)
 
     def replace(self, keep: Sequence[int], new: Sequence[Demonstration]) -> None:
         """Keep the demonstrations with these indices, and add new ones."""

@@ -95,7 +95,7 @@ class Trainer:
             expected = "returns='realised' for continuous actions in a stochastic environment"
             raise InvalidInput.expected(expected, repr(config.returns))
         self.learner = Learner(network)
-        self.replay = Replay(config.capacity)
+        self.replay = Replay(config.capacity, shorter_first=config.shorter_first)
         self.rng = np.random.default_rng(config.seed)
         self.steps, self.measured, self.iteration, self.round = 0, 0, 0, 0
         self.explored, self.seconds = False, 0.0
@@ -350,7 +350,7 @@ class Trainer:
         check_learner(path, trainer.learner.arrays(), under("learner.", arrays))
         trainer.learner.restore(under("learner.", arrays))
         demonstrations = unpack(under("replay.", arrays), path, trainer.env, trainer.command_size)
-        trainer.replay = Replay(trainer.config.capacity, demonstrations)
+        trainer.replay = Replay(trainer.config.capacity, demonstrations, shorter_first=trainer.config.shorter_first)
         trainer.replay.tried = {tuple(plan) for plan in header.tried}
         trainer.rng = generator
         for name, value in asdict(header.counters).items():
