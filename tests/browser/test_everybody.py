@@ -20,6 +20,7 @@ VIEWS = {
     "outcomes": "#agent=reward-line&command=0.5,0.5&step=2",
     "outcome": "#agent=deep-sea-treasure&command=8,-8&step=5&outcome=treasure >= 50, visits (7, 7)",
     "impossible": "#agent=breakable-bottles&command=-18,50,0&step=1&outcome=steps <= 2, never takes left",
+    "amounts": "#agent=water-reservoir&command=-36,-78&step=0&foil=release >= 80&explore=episode",
     "help": "",
     "episode": QUESTION + "&explore=episode",
     "compare": QUESTION + '&explore=compare&compare={"search":"nearest-front"}',
@@ -44,6 +45,11 @@ def settle(visit: Visit, page: Any, view: str) -> None:
     if view == "outcomes":
         page.get_by_role("button", name="How it ends").click()
         page.wait_for_selector("canvas.outcomes")
+    if view == "amounts":
+        page.get_by_role("button", name="Ask about every step").click()
+        page.get_by_role("button", name="Measure the influence").click()
+        page.get_by_role("button", name="Save as CSV").wait_for()
+        visit.until(page, "document.querySelectorAll('.column.of-amounts').length === 12")
     if view == "help":
         page.get_by_role("button", name="How this works", exact=True).click()
     if view == "compare":

@@ -57,10 +57,8 @@ def episode(
     settings = read_options(options, loaded.space)
     decisions = rollout(loaded, read_command(command, loaded.space, "--command"), seed=seed)
     if html is not None:
-        from paretofoil.web.agent_store import for_page
         from paretofoil.web.standalone import check_page, save_page
 
-        for_page(loaded)
         for text in outcome or ():
             check_outcome(loaded, make_outcome(text), "auto", DEFAULTS, decisions[0])
         check_page(html, sum(bool(foils_of(loaded, decision)) for decision in steps_of(decisions, chosen)))

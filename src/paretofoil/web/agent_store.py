@@ -37,14 +37,6 @@ def load_from(address: str) -> Agent:
     return read_agent(address) if module_address(address) is None else own_agent(address)
 
 
-def for_page(agent: Agent) -> Agent:
-    """Return an agent that the page can show, or raise an error."""
-    if agent.actor is not None:
-        expected = "an agent with discrete actions; the page does not show continuous ones (use `paretofoil explain`)"
-        raise InvalidInput.expected(expected, f"{agent.name} with {agent.actor.actions!r}")
-    return agent
-
-
 class AgentStore:
     """The agents of a server by name. A name always means the same agent while the server runs."""
 
@@ -70,9 +62,7 @@ class AgentStore:
         addresses |= {name: address for name, address in _in_folders(settings).items() if name not in addresses}
         for name, address in addresses.items():
             try:
-                agent = load_from(address)
-                if name in required or agent.actor is None:  # others are left out
-                    self._agents[name] = for_page(agent), address
+                self._agents[name] = load_from(address), address
             except Exception as error:
                 if name in required:
                     raise
@@ -146,7 +136,7 @@ class AgentStore:
             folder.mkdir()
             for file, content in files.items():
                 (folder / file).write_bytes(content)
-            return for_page(read_agent(folder)), str(folder)
+            return read_agent(folder), str(folder)
         except Exception as error:
             shutil.rmtree(folder, ignore_errors=True)
             if isinstance(error, InvalidInput):

@@ -11,15 +11,17 @@ from urllib.parse import quote
 import numpy as np
 
 from paretofoil.agents.agent import Agent, as_command
+from paretofoil.core.amounts import ActionSpace, direction_names
 from paretofoil.core.answer import DELIVERED
 from paretofoil.core.command import CommandSpace, as_vector
 from paretofoil.core.decision import Episode
 from paretofoil.core.json import plain
-from paretofoil.core.policy import WhiteBoxPolicy, action_values, probabilities, query, tells_values
+from paretofoil.core.policy import WhiteBoxActor, WhiteBoxPolicy, action_values, probabilities, query, tells_values
 from paretofoil.envs.batch import tabulate
 from paretofoil.envs.pictures import place_of
 from paretofoil.explanation.attainable import consequence
 from paretofoil.explanation.episodes import is_provable
+from paretofoil.explanation.questions import foils_of
 from paretofoil.search.registry import methods
 from paretofoil.show.numbers import quantities
 from paretofoil.web.agent_store import AgentStore
@@ -37,7 +39,7 @@ def agent_summary(store: AgentStore, name: str) -> dict[str, Any]:
         "environment": agent.environment.name,
         "about": agent.environment.description,
         "objectives": [asdict(objective) for objective in agent.space.objectives],  # type: ignore[arg-type]
-        "actions": list(agent.actions),
+        "actions": list(foil_names(agent)),
         "front_size": len(agent.front),
         "early": name.endswith("-early"),  # an under-trained twin
         "uploaded": name in store.uploaded,
@@ -61,15 +63,28 @@ def agent_document(store: AgentStore, name: str) -> dict[str, Any]:
         "stochastic": agent.environment.stochastic,
         "step_limit": agent.environment.max_steps,
         "horizon": agent.horizon,
-        "values": tells_values(agent.discrete_policy),
+        "values": agent.actor is None and tells_values(agent.discrete_policy),
         "paper_box": agent.environment.paper_box is not None and not agent.horizon,
         "provenance": plain(dict(agent.provenance)),
-        "white_box": isinstance(agent.policy, WhiteBoxPolicy),
+        "white_box": isinstance(agent.policy, WhiteBoxPolicy | WhiteBoxActor),
+        "amounts": None if agent.actor is None else _amounts(agent.actor.actions),
         "atlas": has_atlas(agent),
         "returns": [asdict(objective) for objective in agent.environment.objectives],
         "cells": cells_document(agent),
         "guide": None if guide is None or len(guide.command) != space.dim or space.simplex else asdict(guide),
     }
+
+
+def foil_names(agent: Agent) -> tuple[str, ...]:
+    """Return the actions that a foil can name; for continuous ones, more and less of each dimension."""
+    return agent.actions if agent.actor is None else direction_names(agent.actions)
+
+
+def _amounts(space: ActionSpace) -> list[dict[str, Any]]:
+    """Return the dimensions of continuous actions."""
+    names = ("name", "unit", "phrase", "low", "high")
+    sides = zip(space.names, space.units, space.phrases, space.low.tolist(), space.high.tolist(), strict=True)
+    return [dict(zip(names, side, strict=True)) for side in sides]
 
 
 def has_atlas(agent: Agent) -> bool:
@@ -103,14 +118,18 @@ def searches_document() -> list[dict[str, Any]]:
 def episode_document(agent: Agent, spec: EpisodeSpec, episode: Episode) -> dict[str, Any]:
     """Return the library's JSON of an episode, with probabilities, texts and links to pictures."""
     document = episode.to_dict()
-    states, commands = (np.array([getattr(d, name) for d in episode]) for name in ("state", "command"))
-    scores = query(agent.discrete_policy, states, commands)
-    for decision, row, entry in zip(episode, scores, document["decisions"], strict=True):
-        entry["probabilities"] = plain(probabilities(agent.discrete_policy, row, decision.valid_actions))
-        entry["values"] = plain(action_values(agent.discrete_policy, row))
+    for decision, entry in zip(episode, document["decisions"], strict=True):
         entry["command_text"] = command_text(agent.space, decision.command)
         entry["picture"] = spec.picture_link(decision.step)
         entry["place"] = place_of(agent.environment, decision.snapshot)
+        if agent.actor is not None:
+            entry |= {"valid_actions": foils_of(agent, decision), "probabilities": [], "values": None}
+    if agent.actor is None:
+        states, commands = (np.array([getattr(d, name) for d in episode]) for name in ("state", "command"))
+        scores = query(agent.discrete_policy, states, commands)
+        for decision, row, entry in zip(episode, scores, document["decisions"], strict=True):
+            entry["probabilities"] = plain(probabilities(agent.discrete_policy, row, decision.valid_actions))
+            entry["values"] = plain(action_values(agent.discrete_policy, row))
     rewards = agent.space.objectives[: len(episode.achieved)]
     delivered: bool | None = None  # preferences ask for no return
     if not agent.space.simplex:
@@ -144,12 +163,13 @@ def folded_document(agent: Agent, state: Any) -> dict[str, Any]:
     """Return the policy at a state as a small network of the command alone, which the page computes.
 
     It is the network that proofs bound, in float32: affine layers with activations between, first to last. Weights
-    are (outputs, inputs), row by row, in base64. The outputs are logits.
+    are (outputs, inputs), row by row, in base64. The outputs are logits, or amounts of continuous actions.
     """
     policy = agent.policy
-    if not isinstance(policy, WhiteBoxPolicy):
+    if not isinstance(policy, WhiteBoxPolicy | WhiteBoxActor):
         raise NotFound.expected("an agent with a white-box policy", f"{agent.name}, which has a black-box policy")
-    folded = policy.fold(check_state(agent, state))
+    fold = policy.fold_amounts if isinstance(policy, WhiteBoxActor) else policy.fold
+    folded = fold(check_state(agent, state))
     if not folded.is_chain:
         raise NotFound.expected("an agent whose policy is a chain of layers", f"{agent.name}, whose policy is not")
     weights, biases, activations = folded.layers

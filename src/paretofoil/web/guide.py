@@ -66,5 +66,12 @@ GUIDES = {
         (3.3927696, 4.785309, 1.2438035, 7.204603, 1.7175233, 3.0309558),
         0,
     ),
+    "water-reservoir": Guide(
+        "Water flows into a reservoir. Above a level of 50 it floods the shore; a release below the demand of 50 is a "
+        "deficit. You tell it how much flooding and how much deficit to accept; at each step it releases an amount.",
+        (-36.0, -78.0),
+        0,
+        ("No flooding", ""),
+    ),
 }
 """By the name of the environment."""

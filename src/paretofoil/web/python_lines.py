@@ -31,7 +31,7 @@ def python_lines(kind: str, agent: Agent, address: str, request: Mapping[str, An
     if kind == "answer":
         seed = [f"seed={request['seed']}"] if request["seed"] else []
         if request["outcome"] is None:
-            foil = f"foil={agent.actions[request['foil']]!r}"
+            foil = f"foil={request['foil'] if agent.actor else agent.actions[request['foil']]!r}"
         else:
             share = "" if request["share"] == Outcome.share else f", share={request['share']:g}"
             foil = f"foil=pf.outcome({request['outcome']!r}{share})"
@@ -42,6 +42,11 @@ def python_lines(kind: str, agent: Agent, address: str, request: Mapping[str, An
         ]
     elif kind == "flip-map":
         calls = [f"flips = pf.explain_episode({', '.join(['agent', command, limits, *others])})", "print(flips)"]
+    elif agent.actor is not None:
+        calls = [
+            f"for decision in pf.rollout(agent, {command}):",
+            f"    print(pf.influence(agent, decision, {', '.join([seconds, *others])}))",
+        ]
     else:
         calls = [f"profile = pf.influence_episode({', '.join(['agent', command, seconds, *others])})", "print(profile)"]
     return "\n".join([*_load_lines(address), *calls, ""])

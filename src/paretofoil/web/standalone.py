@@ -21,7 +21,7 @@ from paretofoil.core.options import DEFAULTS, NO_LIMITS, Limits, Options, descri
 from paretofoil.explanation.flip_map import FlipMap
 from paretofoil.web.agent_store import AgentStore
 from paretofoil.web.app import page_folder
-from paretofoil.web.documents import agent_document, agent_summary, searches_document
+from paretofoil.web.documents import agent_document, agent_summary, foil_names, searches_document
 from paretofoil.web.episodes import comma_separated
 from paretofoil.web.models import AnswerRequest
 from paretofoil.web.settings import Settings
@@ -107,9 +107,9 @@ class _SavedEpisode:
         for step in sorted(set(self._flip_map.steps)) if document["white_box"] else ():
             request = {"agent": self._name, "state": episode["decisions"][step]["state"]}
             self._save("POST", "/api/folded", self._run("folded", request), request)
-        actions = self._store.agent(self._name).actions
+        names = foil_names(self._store.agent(self._name))
         asked: list[dict[str, Any]] = [
-            {"step": step, "foil": actions[answer.question.foil or 0]}
+            {"step": step, "foil": names[answer.question.column or 0]}
             for step, answer in zip(self._flip_map.steps, self._flip_map.answers, strict=True)
         ]
         asked += [{"step": 0, "outcome": outcome} for outcome in outcomes]

@@ -10,6 +10,7 @@ import numpy as np
 from PIL import Image, ImageDraw
 
 from paretofoil.agents.agent import Agent, as_command, decision_in, rollout
+from paretofoil.core.amounts import query_amounts
 from paretofoil.core.answer import Answer
 from paretofoil.core.errors import InvalidInput
 from paretofoil.core.influence import Influence
@@ -27,6 +28,7 @@ from paretofoil.web.documents import (
     command_text,
     consequence_document,
     episode_document,
+    foil_names,
     folded_document,
     has_atlas,
 )
@@ -73,17 +75,22 @@ def _consequence(agent: Agent, request: Request) -> Any:
 
 
 def _probabilities(agent: Agent, request: Request) -> Any:
-    valid = request["valid_actions"]
-    if max(valid) >= len(agent.actions):
-        raise InvalidInput.expected(f"actions from 0 to {len(agent.actions) - 1}", max(valid))
+    valid, count = request["valid_actions"], len(foil_names(agent))
+    if max(valid) >= count:
+        raise InvalidInput.expected(f"actions from 0 to {count - 1}", max(valid))
     commands = np.stack([as_command(agent, command) for command in request["commands"]])
     states = np.repeat(check_state(agent, request["state"])[None], len(commands), axis=0)
+    if agent.actor is not None:
+        return agent.actor.actions.clip(query_amounts(agent.actor, states, commands)).tolist()
     scores = query(agent.discrete_policy, states, commands)
     return [probabilities(agent.discrete_policy, row, valid).tolist() for row in scores]
 
 
 def _check_answer(agent: Agent, request: Request) -> Any:
-    """Return the request with its foil as a number. Raise errors now, before the request waits in the queue."""
+    """Return the request with its foil as a number, or as a text about amounts.
+
+    Raise errors now, before the request waits in the queue.
+    """
     decision = _EPISODES.decision(agent, _spec(request), request["step"])
     if (request["foil"] is None) == (request["outcome"] is None):
         got = "neither" if request["foil"] is None else "both"
@@ -92,9 +99,13 @@ def _check_answer(agent: Agent, request: Request) -> Any:
         end = outcome(request["outcome"], share=request["share"])
         check_outcome(agent, end, request["search"], Options(**request["options"]), decision)
         return request
-    foil = find_action(request["foil"], agent.actions, decision.valid_actions)
-    if foil == decision.action:
-        raise InvalidInput.expected("a foil that the agent does not choose", agent.actions[foil])
+    foil = request["foil"]
+    if agent.actor is None:
+        foil = find_action(foil, agent.actions, decision.valid_actions)
+        if foil == decision.action:
+            raise InvalidInput.expected("a foil that the agent does not choose", agent.actions[foil])
+    elif foil in foil_names(agent):
+        foil = foil_names(agent).index(foil)
     choose_search(request["search"], agent.policy, request["seed"])
     make_questions(agent, decision, [foil], Options(**request["options"]))
     return {**request, "foil": foil}
@@ -176,7 +187,7 @@ def _cell(answer: Answer) -> dict[str, Any]:
     """Return one cell of a flip map that is not complete yet."""
     return {
         "step": answer.question.step,
-        "foil": answer.question.foil,
+        "foil": answer.question.column,
         "status": answer.status.value,
         "distance": None if answer.quoted is None else answer.quoted.distance,
         "sentence": str(answer),
@@ -184,12 +195,19 @@ def _cell(answer: Answer) -> dict[str, Any]:
 
 
 def _influence(agent: Agent, request: Request, report: Report) -> dict[str, Any]:
-    from paretofoil.explanation.influence import influence_episode
+    from paretofoil.explanation.influence import influence, influence_episode
 
     influences: list[Influence] = []
     episode = rollout(agent, request["command"], seed=request["seed"])
     steps = range(len(episode)) if request["steps"] is None else request["steps"]
     report(0.0, [])
+    if agent.actor is not None:
+        ranges = []
+        for done, step in enumerate(steps, start=1):
+            here = influence(agent, episode[step], seconds=request["seconds"], seed=request["seed"])
+            ranges.append({**here.to_dict(), "step": step, "sentence": str(here)})
+            report(done / len(steps), ranges[-1:])
+        return {"influence": {"steps": ranges}}
     for done, step in enumerate(steps, start=1):  # one by one, to report each at once
         profile = influence_episode(agent, episode, steps=[step], seconds=request["seconds"], seed=request["seed"])
         influences += profile.steps

@@ -88,11 +88,30 @@ export function computeMap(policy, valid, probe, axes, region) {
   return mapOf(logits(policy, nodesOf(probe, axes, region), NODES * NODES), policy.actions, valid);
 }
 
+/**
+ * Return the map of one dimension of continuous actions: one colour, the darker the larger the amount.
+ * @param {Float64Array} scores (NODES² x dimensions)
+ */
+export function amountMapOf(scores, { amounts }, dimension) {
+  const { low, high } = amounts[dimension];
+  const field = Float64Array.from({ length: NODES * NODES }, (_, node) =>
+    Math.max(low, Math.min(high, scores[node * amounts.length + dimension])),
+  );
+  const [least, most] = [field.reduce((a, b) => Math.min(a, b)), field.reduce((a, b) => Math.max(a, b))];
+  const certainty = field.map((x) => (x - least) / (most - least || 1));
+  return { field, least, most, certainty, scores: field, actions: 1, valid: [0], winners: new Uint8Array(field.length) };
+}
+
+/** Return the map of a dimension of a white-box policy with continuous actions. */
+export function computeAmountMap(policy, agent, dimension, probe, axes, region) {
+  return amountMapOf(logits(policy, nodesOf(probe, axes, region), NODES * NODES), agent, dimension);
+}
+
 /** Commands per request. */
 const BATCH = 1000;
 
 /** @returns {Promise<Object>} the map of a black-box policy: the server evaluates the nodes */
-export async function fetchMap(agent, decision, probe, axes, region) {
+export async function fetchMap(agent, decision, probe, axes, region, dimension = 0) {
   const commands = nodesOf(probe, axes, region);
   const size = probe.length,
     count = NODES * NODES;
@@ -101,6 +120,7 @@ export async function fetchMap(agent, decision, probe, axes, region) {
   for (let start = 0; start < count; start += BATCH) {
     shares.push(...(await fetchProbabilities(agent.name, decision, rows.slice(start, start + BATCH))));
   }
+  if (agent.amounts) return amountMapOf(Float64Array.from(shares.flat()), agent, dimension);
   const actions = agent.actions.length;
   const scores = Float64Array.from({ length: count * actions }, (_, i) =>
     Math.log(Math.max(1e-12, shares[Math.floor(i / actions)][i % actions])),

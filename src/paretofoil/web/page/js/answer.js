@@ -103,7 +103,7 @@ function sentenceOf(agent, { sentence, answer }) {
   if (outcome) return plainNumbers(sentence.replace(`"${outcome}"`, `“${outcomeWords(agent, outcome)}”`));
   if (answer.status !== "proven infeasible" || answer.question.foil === null)
     return plainNumbers(sentence || answer.sentence);
-  return `Nothing that you can ask for makes the agent choose ${agent.actions[answer.question.foil]} here.`;
+  return `Nothing that you can ask for makes the agent choose ${answer.question.actions[answer.question.foil]} here.`;
 }
 
 /** Return the main parts of an answer, which the comparison shows, too. */
@@ -185,7 +185,7 @@ function nextSteps(state, controller, closest) {
   const { agent, foil } = state;
   const note = el("p", { class: "small", role: "status" });
   const look = button(
-    `Find a step at which it can be made to choose ${agent.actions[foil]}`,
+    `Find a step at which it can be made to choose ${foilName(agent, foil)}`,
     async () => {
       look.disabled = true;
       note.textContent = "Looking at the other steps …";
@@ -197,7 +197,7 @@ function nextSteps(state, controller, closest) {
     },
     { class: "primary look" },
   );
-  return el("div", { class: "next-steps" }, closest, !isSaved() && look, note);
+  return el("div", { class: "next-steps" }, closest, !isSaved() && typeof foil === "number" && look, note);
 }
 
 /** Return the smallest change that makes the agent do something else here, with its outcome, and a button that asks. */
@@ -213,7 +213,8 @@ function closestPart({ agent, precomputed, answer }, controller) {
   const ends = achieved && !agent.stochastic && agent.space.kind !== "simplex";
   const rest = ends && achieved.map((x, i) => Number((x - (found.question.collected?.[i] ?? 0)).toPrecision(10)));
   const outcome = ends ? ` and gets ${plainNumbers(commandText(agent.objectives, rest))}` : "";
-  const then = `It then ${present(agent, found.action)}${outcome}.`;
+  const does = agent.amounts ? `chooses ${found.question.actions[0]}` : present(agent, found.action);
+  const then = plainNumbers(`It then ${does}${outcome}.`);
   return [
     el("p", {}, `What you can get here: ask for ${asked}${laterText(found)}. ${then}`),
     button(`Why not ${agent.actions[found.action]}?`, () => controller.ask(found.action)),

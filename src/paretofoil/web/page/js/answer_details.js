@@ -35,7 +35,7 @@ function rows(agent, answer) {
       "Scaled distance",
       `${short(quoted.distance)} (${norm}); proven lower bound ${short(answer.lower_bound)}`,
     ],
-    ...(quoted && foil !== null ? [foil, chosen] : []).map((action) => [
+    ...(quoted && foil !== null && !question.amounts.length ? [foil, chosen] : []).map((action) => [
       `Probability of ${actions[action]}`,
       `${percent(probabilities[action])} → ${percent(quoted.probabilities[action])}`,
     ]),

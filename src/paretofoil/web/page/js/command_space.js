@@ -1,7 +1,7 @@
 /** The map of the command space: drag the command and see what the agent would do. No requests are needed. */
 
 import { colourOf, parts, themed } from "./colours.js";
-import { contour, marginsOf, placesOf } from "./contour.js";
+import { contour, levelsOf, marginsOf, placesOf } from "./contour.js";
 import { draftMap } from "./draft_map.js";
 import { createSpaceControls } from "./space_controls.js";
 import { el } from "./dom.js";
@@ -18,7 +18,7 @@ import {
   drawRange,
 } from "./marks.js";
 import { axesOf, regionOf, zoomOf, zoomed } from "./search_region.js";
-import { PAINTED, computeMap, fetchMap, isOutside, paint } from "./action_map.js";
+import { PAINTED, computeAmountMap, computeMap, fetchMap, isOutside, paint } from "./action_map.js";
 import { decisionOf } from "./state.js";
 import { signed } from "./text.js";
 
@@ -68,9 +68,13 @@ export function createCommandSpace(scope, store, controller, onRelease = () => {
       others,
       Boolean(state.folded),
       state.dark,
+      dimensionOf(state),
     ]);
     if (key === slice) return false;
     slice = key;
+    if (state.folded && state.agent.amounts) {
+      return keep(computeAmountMap(state.folded, state.agent, dimensionOf(state), probe, view.axes, view), view);
+    }
     if (state.folded) {
       rest(() => keep(computeMap(state.folded, decision.valid_actions, probe, view.axes, view), view));
       return keep(draftMap(state.folded, decision.valid_actions, probe, view.axes, view), view);
@@ -95,7 +99,14 @@ export function createCommandSpace(scope, store, controller, onRelease = () => {
 
   async function requestMap(state, view, probe) {
     const mine = ++request;
-    const fetched = await fetchMap(state.agent, decisionOf(state), probe, view.axes, view).catch(() => null);
+    const fetched = await fetchMap(
+      state.agent,
+      decisionOf(state),
+      probe,
+      view.axes,
+      view,
+      dimensionOf(state),
+    ).catch(() => null);
     if (mine !== request || !fetched) return;
     keep(fetched, view);
     draw(store.get());
@@ -105,7 +116,7 @@ export function createCommandSpace(scope, store, controller, onRelease = () => {
     map = newMap;
     const colours = Array.from({ length: map.actions }, (_, action) => parts(colourOf(action)));
     painting.getContext("2d").putImageData(paint(map, colours, parts(themed("--paper"))), 0, 0);
-    places = placesOf(map, (node) => isOutside(node, view.axes, view));
+    places = map.field ? [] : placesOf(map, (node) => isOutside(node, view.axes, view));
     return true;
   }
 
@@ -130,7 +141,8 @@ export function createCommandSpace(scope, store, controller, onRelease = () => {
     const { box } = frame;
     const decision = decisionOf(state);
     if (map) pen.drawImage(painting, box.x, box.y, box.width, box.height);
-    if (map && typeof state.foil === "number")
+    if (map?.field) drawAmounts(pen, frame, state);
+    else if (map && typeof state.foil === "number")
       drawContour(pen, frame, contour(marginsOf(map, state.foil), state.settings.options.kappa ?? KAPPA));
     if (map) drawNames(pen, frame, places, state.agent.actions.map(signed));
     const remaining = state.agent.front.map((point) =>
@@ -158,6 +170,21 @@ export function createCommandSpace(scope, store, controller, onRelease = () => {
     pen.globalAlpha = 1;
   }
 
+  /** Draw lines of equal amounts, and the limits of the foil. */
+  function drawAmounts(pen, frame, state) {
+    const levels = levelsOf(map);
+    for (const { segments } of levels) drawContour(pen, frame, segments, 0.8);
+    const { unit } = state.agent.amounts[dimensionOf(state)];
+    drawNames(
+      pen,
+      frame,
+      levels.map((level, action) => ({ ...level, action, room: Infinity })),
+      levels.map(({ level }) => `${level} ${unit}`.trim()),
+    );
+    for (const limit of state.answer.result?.answer.question.amounts || [])
+      if (limit.dimension === dimensionOf(state)) drawContour(pen, frame, contour(map.field, limit.amount), 2.4);
+  }
+
   function moveCommand(event) {
     const { left, top, width, height } = canvas.getBoundingClientRect();
     const state = store.get();
@@ -179,6 +206,11 @@ export function createCommandSpace(scope, store, controller, onRelease = () => {
   );
   controller.fold().catch(() => {});
   return el("div", { class: "space-panel" }, controls.sliders, canvas, controls.bars, controls.tools);
+}
+
+/** Return the dimension of continuous actions that the map shows: that of the question, or the first. */
+function dimensionOf({ foil, answer }) {
+  return answer.result?.answer.question.amounts?.[0]?.dimension ?? (typeof foil === "number" ? foil >> 1 : 0);
 }
 
 /** Clip to the triangle in which two weights sum to at most 1. */

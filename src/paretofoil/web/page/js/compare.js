@@ -6,7 +6,7 @@ import { button, el, errorBox, refill } from "./dom.js";
 import { questionOf } from "./controller.js";
 import { markOf } from "./colours.js";
 import { decisionOf } from "./state.js";
-import { percent, commandText, plainNumbers, present, title } from "./text.js";
+import { doing, percent, commandText, plainNumbers, present, title } from "./text.js";
 
 /** @param {import("./state.js").Store} store */
 export function createCompare(scope, store, controller) {
@@ -133,7 +133,8 @@ function scene(agent, decision) {
     el(
       "p",
       { class: "caption" },
-      `It ${present(agent, decision.action)} (${percent(decision.probabilities[decision.action])})`,
+      `It ${doing(agent, decision)}` +
+        (decision.amounts ? "" : ` (${percent(decision.probabilities[decision.action])})`),
     ),
   ];
 }

@@ -31,6 +31,24 @@ export function contour(field, level) {
   return segments.map((segment) => segment.map((place) => place / (NODES - 1)));
 }
 
+/**
+ * Return contours of a field at round levels: their lines, and where there is room for the number of each.
+ * @param {{field: Float64Array, least: number, most: number}} map
+ */
+export function levelsOf({ field, least, most }) {
+  const rough = (most - least) / 5;
+  if (!(rough > 0)) return [];
+  const unit = 10 ** Math.floor(Math.log10(rough));
+  const step = [1, 2, 5, 10].map((factor) => factor * unit).find((size) => size >= rough);
+  const levels = [];
+  for (let k = Math.ceil(least / step + 0.01); k * step < most; k++) levels.push(Number((k * step).toPrecision(6)));
+  return levels.map((level) => {
+    const segments = contour(field, level);
+    const [x, y] = segments[Math.floor(segments.length / 2)] || [0, 0];
+    return { level, segments, x, y };
+  });
+}
+
 function crossingsOf(field, level, row, column) {
   const corners = [
     [row, column],

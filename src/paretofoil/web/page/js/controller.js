@@ -165,6 +165,7 @@ export function createController(store) {
         const { outcome, share } = link;
         if (outcome) await ask(share ? { outcome, share } : { outcome });
         else if (action >= 0) await ask(action);
+        else if (link.foil && agent.amounts) await ask({ amount: link.foil });
       },
       () => openLink(link),
     );
@@ -236,7 +237,7 @@ export function createController(store) {
     foreground = new AbortController();
     const { signal } = foreground;
     const changes = { foil, playing: false, arrived: false, bySearch: {}, rollout: null };
-    if (typeof foil === "object") store.set({ draft: foil.outcome });
+    if (typeof foil === "object" && foil.outcome) store.set({ draft: foil.outcome });
     store.set({ ...changes, answer: { ...IDLE, status: "waiting" } });
     fold().catch(() => {});
     const onProgress = (progress) => {
@@ -384,7 +385,8 @@ export function createController(store) {
 
 /** Return the step at which the agent is least certain of its action. */
 function leastCertain({ decisions }) {
-  const certainty = ({ probabilities, action, valid_actions: valid }) => (valid.length > 1 ? probabilities[action] : 2);
+  const certainty = ({ probabilities, action, valid_actions: valid }) => 
+    valid.length > 1 ? (probabilities[action] ?? 1) : 2;
   return decisions.reduce((best, decision, i) => (certainty(decision) < certainty(decisions[best]) ? i : best), 0);
 }
 
@@ -418,6 +420,6 @@ export function foilsOf(state) {
 export function questionOf(state, foil, settings) {
   const { agent, command, seed, step } = state;
   const set = Object.fromEntries(Object.entries(settings).filter(([, value]) => value !== null));
-  const named = typeof foil === "number" ? { foil: agent.actions[foil] } : foil;
+  const named = typeof foil === "number" ? { foil: agent.actions[foil] } : foil.amount ? { foil: foil.amount } : foil;
   return { agent: agent.name, command, seed, step, ...named, ...set };
 }

@@ -6,9 +6,10 @@ import { questionOf } from "./controller.js";
 import { button, el, refill, withHiddenText } from "./dom.js";
 import { isSaved } from "./saved.js";
 import { amountsTable, endingText } from "./stage.js";
+import { createAmountForm } from "./amount_form.js";
 import { createOutcomeForm } from "./outcome_form.js";
 import { DEFAULT_SETTINGS, cellsOf, decisionOf } from "./state.js";
-import { badge, percent, present, sign } from "./text.js";
+import { badge, doing, percent, sign } from "./text.js";
 
 /** Actions, at most, of which all have a row of their own; of more, only the valid ones have one. */
 const ROWS = 8;
@@ -17,14 +18,15 @@ const ROWS = 8;
 export function createDecision(scope, store, controller) {
   const root = el("section", { class: "card decision", "aria-label": "The decision" });
   const head = el("div", {});
-  const list = el("ul", { class: "actions" });
+  const isContinuous = store.get().agent.amounts !== null;
+  const list = el("ul", { class: isContinuous ? "actions of-amounts" : "actions" });
   const hint = el(
     "p",
     { class: "small ask-hint" },
-    "The bars show how likely each action is. Ask “Why not?”: the answer is the smallest change of your command with " +
-      "which it would have done that instead.",
+    isContinuous ? "More and less are a tenth of the range. " : "The bars show how likely each action is. ",
+    "Ask “Why not?”: the answer is the smallest change of your command with which it would have done that instead.",
   );
-  root.append(head, list, hint, createOutcomeForm(scope, store, controller));
+  root.append(head, list, isContinuous && !isSaved() ? createAmountForm(scope, store, controller) : "", hint, createOutcomeForm(scope, store, controller));
   scope.draw(["foil", "arrived"], ({ foil, arrived }) => (hint.hidden = foil !== null || arrived || isSaved()));
   scope.draw(["step", "episode", "arrived"], (state) => refill(head, heading(state)));
   scope.draw(["step", "episode", "foil", "precomputed", "flips"], (state) => fill(list, state, controller));
@@ -34,11 +36,11 @@ export function createDecision(scope, store, controller) {
 function heading(state) {
   const { agent, episode, step, arrived } = state;
   const decision = decisionOf(state);
-  const arrow = sign(agent.actions[decision.action]);
+  const arrow = agent.amounts ? "" : sign(agent.actions[decision.action]);
   if (arrived) return [el("p", { class: "over" }, "The end"), el("h2", { class: "outcome" }, endingText(episode))];
   return [
     el("p", { class: "over" }, `Step ${step + 1} of ${episode.decisions.length}`),
-    el("h2", {}, `It ${present(agent, decision.action)} ${arrow}`.trim()),
+    el("h2", {}, `It ${doing(agent, decision)} ${arrow}`.trim()),
     amounts(agent, decision),
   ];
 }
@@ -64,12 +66,12 @@ function fill(list, state, controller) {
     refill(
       list,
       shown.map((action) => row(agent, action, controller)),
-      el("li", { class: "note" }, "This is the only possible action here."),
+      el("li", { class: "note" }, agent.amounts ? "Nothing else is possible here." : "This is the only possible action here."),
     );
   }
   for (const item of /** @type {Iterable<HTMLElement>} */ (list.querySelectorAll("li.action")))
     update(item, state, decision, impossible, Number(item.dataset.action) === foil);
-  /** @type {HTMLElement} */ (list.lastElementChild).hidden = decision.valid_actions.length > 1;
+  /** @type {HTMLElement} */ (list.lastElementChild).hidden = decision.valid_actions.length > (agent.amounts ? 0 : 1);
 }
 
 /** Return the foils that are proven impossible at this step, from single answers and from the flip map. */
@@ -111,8 +113,9 @@ function update(item, state, decision, impossible, isFoil) {
   item.classList.toggle("chosen", chosen);
   item.classList.toggle("barred", !valid);
   item.classList.toggle("asked", isFoil);
-  item.querySelector(".fill").style.setProperty("--share", valid ? decision.probabilities[action] : 0);
-  item.querySelector(".share").textContent = valid ? percent(decision.probabilities[action]) : "";
+  const share = valid && !decision.amounts ? decision.probabilities[action] : null;
+  item.querySelector(".fill").style.setProperty("--share", String(share ?? 0));
+  item.querySelector(".share").textContent = share === null ? "" : percent(share);
   why.hidden = !asks;
   does.hidden = asks;
   does.textContent = chosen ? "chosen" : valid ? "not saved" : "not possible";

@@ -40,7 +40,8 @@ export function showEpisode(root, scope, store, controller) {
 function liveMaps(scope, store, controller) {
   const { agent } = store.get();
   const release = () => !isSaved() && store.get().probe && controller.showRollout(store.get().probe, "probe");
-  const hint = isSaved() ? "you see what the agent would do." : "the arrow turns. Let go, and the agent acts.";
+  const turns = agent.amounts ? "the amount changes" : "the arrow turns";
+  const hint = isSaved() ? "you see what the agent would do." : `${turns}. Let go, and the agent acts.`;
   const now = el(
     "div",
     { class: "map-now" },

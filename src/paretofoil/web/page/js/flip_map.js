@@ -35,8 +35,20 @@ export function flipMap(state, cells, pick) {
   return el(
     "div",
     { class: "flip-scroll", tabindex: 0, role: "region", "aria-label": "Flip map" },
-    el("table", { class: "flips" }, el("thead", {}, head), el("tbody", {}, rows)),
-    legend(mark(agent.actions[episode.decisions[0].action]), cells),
+    el("table", { class: "flips" }, el("thead", {}, head), el("tbody", {}, chosenRows(agent, episode), rows)),
+    legend(agent.amounts ? null : mark(agent.actions[episode.decisions[0].action]), cells),
+  );
+}
+
+/** Return a row for each dimension of continuous actions, with the amounts that were chosen. */
+function chosenRows({ amounts }, { decisions }) {
+  return (amounts || []).map(({ name, unit }, i) =>
+    el(
+      "tr",
+      {},
+      el("th", { scope: "row" }, unit ? `${name}, ${unit}` : name),
+      decisions.map((decision) => el("td", { class: "chosen" }, short(decision.amounts[i], 2))),
+    ),
   );
 }
 
@@ -97,7 +109,7 @@ function legend(taken, cells) {
     item("found", "", "large change", 0.1),
     item("never", "×", "proven impossible"),
     cells.some((answer) => kindOf(answer) === "unfound") && item("unfound", "?", "none found"),
-    item("taken", taken, "chosen action"),
+    taken && item("taken", taken, "chosen action"),
     item("barred", "", "not valid"),
   );
 }

@@ -2,7 +2,7 @@
 
 import { colourOf } from "./colours.js";
 import { el } from "./dom.js";
-import { join, percent, signed } from "./text.js";
+import { join, percent, plainNumbers, signed } from "./text.js";
 
 /**
  * Return the influence at all steps, or at those known so far.
@@ -20,6 +20,7 @@ export function influenceSteps({ result, partial }) {
  */
 export function influenceProfile(state, influences, pick) {
   if (!influences.length) return null;
+  if (state.agent.amounts) return amountProfile(state, /** @type {any} */ (influences), pick);
   const here = influences.find((influence) => influence.step === state.step);
   return el(
     "div",
@@ -37,6 +38,66 @@ export function influenceProfile(state, influences, pick) {
     ),
     here && el("p", { class: "influence-text" }, `Step ${here.step + 1}: ${influenceText(state.agent, here)}`),
     legend(state.agent, influences),
+  );
+}
+
+/** Return the largest share of commands that change the action; for amounts, the share of the range that they reach. */
+export function largestChange(agent, influence) {
+  if (!influence.ranges) return influence.changed[1];
+  const shares = influence.ranges.map(({ lowest, highest }, i) => (highest - lowest) / span(agent.amounts[i]));
+  return Math.min(1, Math.max(...shares));
+}
+
+const span = ({ low, high }) => high - low;
+
+/**
+ * Return, for each dimension, a bar from the smallest to the largest amount that a command leads to, at each step.
+ * @param {State} state
+ * @param {AmountStep[]} influences
+ * @param {function(number): void} pick
+ */
+function amountProfile({ agent, step }, influences, pick) {
+  const here = influences.find((influence) => influence.step === step);
+  return el(
+    "div",
+    { class: "influence" },
+    agent.amounts.map((dimension, i) => [
+      agent.amounts.length > 1 && el("p", { class: "small" }, dimension.name),
+      el(
+        "ol",
+        { class: "profile" },
+        influences.map((influence) => el("li", {}, rangeColumn(dimension, influence, i, step, pick))),
+      ),
+    ]),
+    here && el("p", { class: "influence-text" }, `Step ${here.step + 1}: ${plainNumbers(here.sentence)}`),
+    el(
+      "ul",
+      { class: "legend" },
+      el("li", {}, el("span", { class: "patch", vars: { "--colour": colourOf(0) } }), "amounts that commands lead to"),
+      el("li", {}, el("span", { class: "patch open" }), "undecided"),
+      el("li", {}, el("span", { class: "chosen-amount" }), "chosen amount"),
+    ),
+  );
+}
+
+function rangeColumn(dimension, influence, i, step, pick) {
+  const { chosen, least, most, lowest, highest } = influence.ranges[i];
+  const share = (amount) => ((amount - dimension.low) / span(dimension)).toFixed(4);
+  const label = `Step ${influence.step + 1}: ${plainNumbers(influence.sentence)}`;
+  const part = (kind, from, to) =>
+    el("span", { class: kind, vars: { "--from": share(from), "--to": share(to), "--colour": colourOf(0) } });
+  return el(
+    "button",
+    {
+      type: "button",
+      class: `column of-amounts${influence.step === step ? " now" : ""}`,
+      "aria-label": label,
+      title: label,
+      on: { click: () => pick(influence.step) },
+    },
+    part("undecided-range", lowest, highest),
+    part("found-range", least, most),
+    part("chosen-amount", chosen, chosen),
   );
 }
 

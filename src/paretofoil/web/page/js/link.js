@@ -18,7 +18,9 @@ export function writeLink(state) {
     if (state.seed) fields.set("seed", String(state.seed));
     fields.set("step", String(state.step));
     if (typeof state.foil === "number") fields.set("foil", state.agent.actions[state.foil]);
-    else if (state.foil) for (const [name, value] of Object.entries(state.foil)) fields.set(name, String(value));
+    else if (state.foil)
+      for (const [name, value] of Object.entries(state.foil))
+        fields.set(name === "amount" ? "foil" : name, String(value));
     const { search, seconds, queries, options } = state.settings;
     if (search !== DEFAULT_SETTINGS.search) fields.set("search", search);
     if (seconds !== null) fields.set("seconds", String(seconds));

@@ -54,11 +54,11 @@ export function drawRange(pen, frame, range, crosses) {
   pen.restore();
 }
 
-/** Draw the line beyond which the foil wins by the margin. */
-export function drawContour(pen, frame, segments) {
+/** Draw a line of equal margins or amounts: that beyond which the foil wins. */
+export function drawContour(pen, frame, segments, width = 1.8) {
   pen.save();
   pen.strokeStyle = themed("--ink");
-  pen.lineWidth = 1.8;
+  pen.lineWidth = width;
   pen.beginPath();
   for (const [x0, y0, x1, y1] of segments) {
     pen.moveTo(frame.box.x + x0 * frame.box.width, frame.box.y + y0 * frame.box.height);

@@ -32,7 +32,7 @@ function readClause(agent, text) {
   if (name === "steps" || agent.returns.some((objective) => objective.name === name))
     return { kind: "limit", name, sign, number: Number(number) };
   const [, never, word, value = ""] = EVENT.exec(text) || [];
-  const known = { ends: value === "", takes: agent.actions.includes(value), visits: /^\(.*\)$/.test(value) }[word];
+  const known = { ends: value === "", takes: !agent.amounts && agent.actions.includes(value), visits: /^\(.*\)$/.test(value) }[word];
   const kind = /** @type {Clause["kind"]} */ (word);
   return known ? { kind, never: Boolean(never), value } : { kind: "other", text };
 }
@@ -86,7 +86,21 @@ export const outcomeWords = (agent, text) => join(readClauses(agent, text).map((
  * @param {Foil} foil
  */
 export function foilName(agent, foil) {
-  return typeof foil === "number" ? agent.actions[foil] : outcomeWords(agent, foil.outcome);
+  if (typeof foil === "number") return agent.actions[foil];
+  return foil.amount ? amountWords(agent, foil.amount) : outcomeWords(agent, foil.outcome);
+}
+
+/** Return limits of amounts for people: "release >= 30" is "at least 30 m³ of release". */
+function amountWords({ amounts }, text) {
+  const unitOf = (name) => amounts.find((one) => one.name === name)?.unit || "";
+  const words = (limit, name) => `${limit} ${unitOf(name)}`.trim() + ` of ${name}`;
+  const [, from, both, to] = /^(\S+) <= (.+) <= (\S+)$/.exec(text) || [];
+  if (both) return words(`${from} to ${to}`, both);
+  const [, name, sign, number] = /^(.+?) ([<>]=|[-+]) (\S+)$/.exec(text) || [];
+  if (!name) return text;
+  return sign in SIGNS
+    ? words(`${SIGNS[sign]} ${number}`, name)
+    : `${`${number} ${unitOf(name)}`.trim()} ${sign === "+" ? "more" : "less"} ${name}`;
 }
 
 /**

@@ -138,7 +138,7 @@ function rowsOf(agent, episode) {
       read: ({ never }) => put(ending, never ? "never" : ""),
       make: () => ({ kind: "ends", never: Boolean(ending.value), value: "" }),
     },
-    agent.actions.length > 0 && eventRow("action", "takes", ["chooses", "never chooses"], agent.actions),
+    !agent.amounts && eventRow("action", "takes", ["chooses", "never chooses"], agent.actions),
     agent.cells.length > 0 &&
       eventRow(
         "place",

@@ -118,6 +118,18 @@ export function probabilities(policy, command, valid) {
   return shares(logits(policy, Float64Array.from(command), 1), 0, policy.actions, valid);
 }
 
+/**
+ * Return the amounts of continuous actions under a command, within their ranges.
+ * @param {{amounts: Array<{low: number, high: number}>}} agent
+ * @param {Policy} policy
+ * @param {number[]} command
+ * @returns {number[]}
+ */
+export function amountsAt({ amounts }, policy, command) {
+  const values = logits(policy, Float64Array.from(command), 1);
+  return amounts.map(({ low, high }, i) => Math.max(low, Math.min(high, values[i])));
+}
+
 /** Return probabilities over the valid actions from the logits that start at an index. */
 export function shares(scores, start, actions, valid) {
   const most = Math.max(...valid.map((action) => scores[start + action]));

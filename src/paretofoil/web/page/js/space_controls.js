@@ -5,12 +5,12 @@ import { colourOf, markOf } from "./colours.js";
 import { announce, button, el, refill, save } from "./dom.js";
 import { questionOf } from "./controller.js";
 import { drawMark } from "./marks.js";
-import { probabilities } from "./policy.js";
+import { amountsAt, probabilities } from "./policy.js";
 import { axesOf, regionOf, within, zoomOf } from "./search_region.js";
 import { balanced, commandSliders } from "./sliders.js";
 import { decisionOf } from "./state.js";
 import { isSaved } from "./saved.js";
-import { percent, plainNumbers, sign, signed, commandText } from "./text.js";
+import { badge, commandText, doing, percent, plainNumbers, short, sign, signed } from "./text.js";
 
 /** Searches whose answers can be shown together on the map. */
 const COMPARED = ["exact", "boundary", "cf-zoo", "nearest-front"];
@@ -75,12 +75,18 @@ export function createSpaceControls(store, controller, canvas, onRelease) {
     reach.hidden = !state.answer.result?.answer.quoted;
     const rest = agent.space.kind === "simplex" || !state.step ? "" : " from here on";
     text.textContent = `Ask for ${plainNumbers(commandText(agent.objectives, probe))}${rest}`;
-    const shares = sharesOf(state, probe);
+    const shares = agent.amounts ? null : sharesOf(state, probe);
+    const amounts = agent.amounts && amountsOf(state, probe);
     if (shares) fillBars(bars, state, shares);
+    if (amounts) fillAmounts(bars, agent, amounts);
     fillLegend(legend, state, places);
     closer.disabled = zoomOf(state) >= 64;
     wider.disabled = zoomOf(state) <= 1;
-    const best = shares ? agent.actions[shares.indexOf(Math.max(...shares))] : "";
+    const best = amounts
+      ? `it ${doing(agent, { amounts })}`
+      : shares
+        ? agent.actions[shares.indexOf(Math.max(...shares))]
+        : "";
     canvas.setAttribute(
       "aria-label",
       `Map of what the agent would do. ${text.textContent}: ${best}. Arrow keys move the command.`,
@@ -109,6 +115,34 @@ function sharesOf(state, probe) {
   const decision = decisionOf(state);
   if (state.folded) return probabilities(state.folded, probe, decision.valid_actions);
   return state.probe ? null : decision.probabilities;
+}
+
+function amountsOf(state, probe) {
+  if (state.folded) return amountsAt(state.agent, state.folded, probe);
+  return state.probe ? null : decisionOf(state).amounts;
+}
+
+/** Show the amount of each dimension of continuous actions, within its range. */
+function fillAmounts(list, agent, amounts) {
+  list.replaceChildren(
+    ...agent.amounts.map(({ name, unit, low, high }, i) =>
+      el(
+        "li",
+        { class: "action", "data-action": name },
+        el("span", { class: "swatch", "aria-hidden": "true", vars: { "--colour": colourOf(0) } }, badge(name)),
+        el("span", { class: "action-name" }, name),
+        el(
+          "span",
+          { class: "bar" },
+          el("span", {
+            class: "fill",
+            vars: { "--share": (amounts[i] - low) / (high - low), "--colour": colourOf(0) },
+          }),
+        ),
+        el("span", { class: "share", "data-amount": amounts[i] }, `${short(amounts[i], 3)} ${unit}`.trim()),
+      ),
+    ),
+  );
 }
 
 function fillBars(list, state, shares) {
@@ -152,6 +186,7 @@ function fillLegend(list, state, places) {
           `${signed(state.agent.actions[action])} ${percent(share)}`,
         ),
       ),
+    state.agent.amounts && el("li", {}, "lines: commands with the same amount"),
     el("li", {}, el("span", { class: "dot-now" }), "current command"),
     el("li", {}, el("span", { class: "ring" }), "command that you move"),
     el("li", {}, el("span", { class: "square" }), "goals the agent has learned"),

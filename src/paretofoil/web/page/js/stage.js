@@ -3,12 +3,12 @@
 import { loadPicture, showPicture } from "./api.js";
 import { announce, bringIntoView, button, el, errorBox, refill, svg } from "./dom.js";
 import { wholeCommand } from "./controller.js";
-import { influenceSteps } from "./influence.js";
+import { influenceSteps, largestChange } from "./influence.js";
 import { cellAt, outcomeWords, readClauses, writeClauses } from "./outcome.js";
-import { probabilities } from "./policy.js";
+import { amountsAt, probabilities } from "./policy.js";
 import { isSaved } from "./saved.js";
 import { decisionOf } from "./state.js";
-import { commandText, isMove, badge, past, plainNumbers, present, quantity, signed } from "./text.js";
+import { commandText, isMove, badge, did, doing, plainNumbers, quantity, short, signed } from "./text.js";
 
 /** Frames of a film, at most: of a longer episode some steps are skipped while it plays. */
 const FRAMES = 120;
@@ -118,10 +118,10 @@ export function createStage(scope, store, controller) {
   });
   scope.draw(["influence"], ({ influence, rollout }) => {
     if (rollout) return;
-    for (const { step, changed } of influenceSteps(influence)) {
-      const mark = /** @type {HTMLElement} */ (marks.children[step]);
+    for (const one of influenceSteps(influence)) {
+      const mark = /** @type {HTMLElement} */ (marks.children[one.step]);
       mark.classList.add("measured");
-      mark.style.setProperty("--influence", changed[1].toFixed(3));
+      mark.style.setProperty("--influence", largestChange(agent, one).toFixed(3));
     }
   });
   picture.addEventListener("load", () => {
@@ -201,15 +201,15 @@ function filmOf({ agent, episode, rollout }) {
 /** @param {Episode} episode */
 function framesOf(agent, episode) {
   const count = episode.decisions.at(-1).step + 1;
-  const frames = episode.decisions.map(({ picture, place, action, step }) => ({
-    picture,
-    place,
-    action,
-    alt: `Step ${step + 1} of ${count}: it ${present(agent, action)}.`,
+  const frames = episode.decisions.map((decision) => ({
+    picture: decision.picture,
+    place: decision.place,
+    decision,
+    alt: `Step ${decision.step + 1} of ${count}: it ${doing(agent, decision)}.`,
   }));
   return [
     ...frames,
-    { picture: episode.end_picture, place: episode.end_place, action: null, alt: endingText(episode) },
+    { picture: episode.end_picture, place: episode.end_place, decision: null, alt: endingText(episode) },
   ];
 }
 
@@ -239,9 +239,13 @@ export function moveBy(store, controller, count) {
   moveTo(store, controller, positionOf(store.get()) + count);
 }
 
-/** Return the action that the arrow shows: under the command in hand, or the chosen one. */
+/** Return the action that the arrow shows: under the command in hand, or the chosen one. For amounts, their text. */
 function nextAction(state) {
   const decision = decisionOf(state);
+  if (decision.amounts) {
+    const amounts = state.probe && state.folded ? amountsAt(state.agent, state.folded, state.probe) : decision.amounts;
+    return doing(state.agent, { amounts });
+  }
   if (!state.probe || !state.folded) return decision.action;
   const shares = probabilities(state.folded, state.probe, decision.valid_actions);
   return shares.indexOf(Math.max(...shares));
@@ -283,8 +287,8 @@ function showVerdict(root, state, controller) {
 export function verdictText(state) {
   const { agent, episode, rollout } = state;
   const { rest } = rollout;
-  const limit = rest.terminated === false ? " and reached the step limit" : "";
-  const first = `${metText(state)}It ${past(agent, rest.decisions[0].action)}${limit}`;
+  const limit = rest.terminated === false && episode.terminated !== false ? " and reached the step limit" : "";
+  const first = `${metText(state)}It ${did(agent, rest.decisions[0])}${limit}`;
   if (agent.objectives.length > 2) return `${first}. ${promiseOf(agent, rest)}`.trim();
   const got = rest.achieved_text;
   const compared =
@@ -295,7 +299,7 @@ export function verdictText(state) {
 
 /** Return that the command of an answer about an outcome leads to it. A single run says nothing if chance has a part. */
 function metText({ agent, foil, rollout }) {
-  if (typeof foil !== "object" || foil === null || rollout.kind === "probe" || agent.stochastic) return "";
+  if (!foil?.outcome || rollout.kind === "probe" || agent.stochastic) return "";
   return `Now it meets “${outcomeWords(agent, foil.outcome)}”. `;
 }
 
@@ -303,10 +307,10 @@ function metText({ agent, foil, rollout }) {
 function promiseOf(agent, rest, whole = "") {
   if (agent.stochastic) return "This is one of many possible runs.";
   if (rest.delivered === null) return ""; // preferences ask for no return
-  const did = rest.delivered ? "delivered exactly" : "did not deliver";
+  const result = rest.delivered ? "delivered exactly" : "did not deliver";
   return whole
-    ? `The new command asks for ${whole} in all: it ${did} that.`
-    : `It ${did} what the new command asks for.`;
+    ? `The new command asks for ${whole} in all: it ${result} that.`
+    : `It ${result} what the new command asks for.`;
 }
 
 /** Return a table of what the two episodes brought, and what the new command asks for. */
@@ -340,9 +344,12 @@ export function amountsTable(heads, objectives, valuesOf) {
   return el("table", { class: "amounts" }, el("thead", {}, head), el("tbody", {}, rows));
 }
 
-function stepMark(agent, { action, alt }, run) {
-  const name = action === null ? "end" : agent.actions[action];
-  const shown = action === null ? "⚑" : badge(name);
+function stepMark(agent, { decision, alt }, run) {
+  const shown = !decision
+    ? "⚑"
+    : decision.amounts
+      ? short(decision.amounts[0], 2)
+      : badge(agent.actions[decision.action]);
   return el("span", { class: "step", title: alt, on: { click: run } }, shown);
 }
 
@@ -361,11 +368,11 @@ const TURNS = { right: 0, down: 90, left: 180, up: 270 };
 function arrow(agent, action, point, scale) {
   if (!point) return null;
   const [x, y] = point;
-  if (!isMove(agent, action))
+  if (typeof action === "string" || !isMove(agent, action))
     return svg(
       "text",
-      { class: "next-action", x, y: y - 26 * scale, "text-anchor": "middle" },
-      signed(agent.actions[action]),
+      { class: "next-action", x, y: y + (typeof action === "string" ? 36 : -26) * scale, "text-anchor": "middle" },
+      typeof action === "string" ? action : signed(agent.actions[action]),
     );
   return svg("path", {
     class: "next-move",

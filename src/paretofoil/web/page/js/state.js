@@ -122,5 +122,7 @@ export function cellsOf({ result, partial }) {
  * @returns {Cell}
  */
 function cellOf({ status, sentence, question, quoted }, step) {
-  return { step, foil: question.foil, status, distance: quoted ? quoted.distance : null, sentence };
+  const [limit] = question.amounts || [];
+  const foil = limit ? 2 * limit.dimension + (limit.lower ? 0 : 1) : question.foil; // as `agent.actions` has them
+  return { step, foil, status, distance: quoted ? quoted.distance : null, sentence };
 }

@@ -80,8 +80,8 @@ export function sign(action) {
   return ARROWS[action.toLowerCase()] || "";
 }
 
-/** Return a short mark of an action: its arrow, or its first letter. */
-export const badge = (action) => sign(action) || action.charAt(0);
+/** Return a short mark of an action: its arrow, or its first letter; a sign for more and less of an amount. */
+export const badge = (action) => sign(action) || { more: "+", less: "−" }[action.split(" ")[0]] || action.charAt(0);
 
 /** Return "→ right". */
 export function signed(action) {
@@ -102,23 +102,37 @@ function chance(objective) {
 const PRESENT = { gone: "goes", done: "does" };
 const PAST = { gone: "went", done: "did" };
 
-/** Return "goes right", "turns left", "does nothing", from the phrase of an action ("gone right"). */
-export function present(agent, action) {
-  const name = agent.actions[action];
-  const regular = (verb) => (verb === `${name}d` ? `${name}s` : verb.replace(/ed$/, "s")); // "braked", "turned"
-  return conjugated(agent, action, (verb) => PRESENT[verb] ?? regular(verb), "chooses");
-}
+const presentVerb = (name) => (verb) =>
+  PRESENT[verb] ?? (verb === `${name}d` ? `${name}s` : verb.replace(/ed$/, "s")); // "braked", "turned"
+const pastVerb = () => (verb) => PAST[verb] ?? verb;
 
-/** Return "went right", "turned left", "did nothing". */
-export function past(agent, action) {
-  return conjugated(agent, action, (verb) => PAST[verb] ?? verb, "chose");
-}
+/** Return "goes right", "turns left", "does nothing", from the phrase of an action ("gone right"). */
+export const present = (agent, action) => conjugated(agent, action, presentVerb, "chooses");
+
+/** Return what the agent does at a decision: "goes right", "releases 67.6 m³". */
+export const doing = (agent, decision) =>
+  decision.amounts ? amountsText(agent, decision.amounts, presentVerb, "chooses") : present(agent, decision.action);
+
+/** Return what the agent did at a decision: "went right", "released 67.6 m³". */
+export const did = (agent, decision) =>
+  decision.amounts
+    ? amountsText(agent, decision.amounts, pastVerb, "chose")
+    : conjugated(agent, decision.action, pastVerb, "chose");
 
 function conjugated(agent, action, change, otherwise) {
   const phrase = agent.phrases?.[action] || "";
   const [verb, ...rest] = phrase.split(" ");
   const known = verb in PRESENT || /ed$/.test(verb);
-  return known ? [change(verb), ...rest].join(" ") : `${otherwise} “${agent.actions[action]}”`;
+  const name = agent.actions[action];
+  return known ? [change(name)(verb), ...rest].join(" ") : `${otherwise} “${name}”`;
+}
+
+function amountsText(agent, amounts, change, otherwise) {
+  const parts = agent.amounts.map(({ name, phrase, unit: of }, i) => {
+    const text = `${short(amounts[i], 3)} ${of}`.trim();
+    return /ed$/.test(phrase) ? `${change(name)(phrase)} ${text}` : `${otherwise} ${text} of ${name}`;
+  });
+  return join(parts);
 }
 
 /** Return whether an action is a move in the direction of its arrow. */

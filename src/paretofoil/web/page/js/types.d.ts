@@ -41,6 +41,8 @@ interface Agent extends AgentSummary {
   returns: Objective[];
   /** Cells that outcomes can name, with their places on the picture, in shares of its width and height. */
   cells: Array<{ cell: string; place: [number, number] }>;
+  /** The dimensions of continuous actions; null if actions are discrete. `actions` are then more and less of each. */
+  amounts: Array<{ name: string; unit: string; phrase: string; low: number; high: number }> | null;
   guide: { rules: string; command: number[]; step: number; best: string[] } | null;
 }
 
@@ -49,7 +51,9 @@ interface Decision {
   state: number[];
   command: number[];
   valid_actions: number[];
+  /** -1 if actions are continuous. */
   action: number;
+  amounts: number[] | null;
   collected: number[];
   probabilities: number[];
   values: number[] | null;
@@ -114,8 +118,10 @@ interface Rollout {
   error?: Error;
 }
 
-/** What the agent did not do: an action by its number, or an outcome of the whole episode. */
-type Foil = number | { outcome: string; share?: number };
+/** What the agent did not do: an action by its number, or something else. */
+type Foil = number | OtherFoil;
+/** An outcome of the whole episode, or limits of the amounts of continuous actions, as the command line takes them. */
+type OtherFoil = { outcome?: string; share?: number; amount?: string };
 
 /** A part of an outcome, see `outcome.js`. */
 interface Clause {
@@ -191,6 +197,10 @@ interface Answer {
     /** null if the foil is an outcome. */
     foil: number | null;
     outcome: string | null;
+    actions: string[];
+    collected?: number[];
+    /** The limits of a foil on continuous actions. */
+    amounts: Array<{ dimension: number; amount: number; lower: boolean }>;
     norm: string;
     probabilities: number[];
     low: number[];
@@ -244,6 +254,13 @@ interface InfluenceStep {
   inert: boolean;
   changed: [number, number];
   alone: Array<{ objective: number; down: number | null; up: number | null }> | null;
+}
+
+/** The library's influence on continuous actions at a step. */
+interface AmountStep {
+  step: number;
+  sentence: string;
+  ranges: Array<{ chosen: number; least: number; most: number; lowest: number; highest: number }>;
 }
 
 interface WatchedEpisode {

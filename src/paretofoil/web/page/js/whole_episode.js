@@ -59,7 +59,13 @@ export function createWholeEpisode(scope, store, controller) {
     refill(
       influence,
       el("h3", {}, "Does the command matter?"),
-      el("p", { class: "small" }, "For each step: the share of commands that lead to each action."),
+      el(
+        "p",
+        { class: "small" },
+        state.agent.amounts
+          ? "For each step: the smallest and the largest amount that a command leads to."
+          : "For each step: the share of commands that lead to each action.",
+      ),
       startOrProgress(state.influence, "Measure the influence", askInfluence, () => stop("influence")),
       influenceProfile(state, influenceSteps(state.influence), controller.goToStep),
     ),
