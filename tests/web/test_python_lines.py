@@ -19,6 +19,7 @@ ASKED: list[dict[str, Any]] = [
         "foil": None,
         "outcome": "gold >= 1",
         "share": 0.6,
+        "seconds": 60,
     },
 ]
 

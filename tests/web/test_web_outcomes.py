@@ -44,7 +44,7 @@ def test_an_outcome_at_a_later_step_has_the_librarys_answer(visitor: Visitor) ->
 
 def test_where_chance_plays_a_part_the_share_of_the_runs_is_required_and_told(visitor: Visitor) -> None:
     request = {"agent": "resource-gathering", "command": [0, 0, 1], "outcome": "gold >= 1"}
-    result = ask(visitor, **request, share=0.6)
+    result = ask(visitor, **request, share=0.6, seconds=60)
     met = result["answer"]["rollouts"]["quoted"]["met"]
     assert met >= 0.6
     assert result["runs"].startswith(f"{100 * met:g} % of 200 runs meet it, 95 % interval ")
