@@ -1,6 +1,7 @@
 """Continuous actions through the server: the episode, questions about amounts, the flip map and the influence."""
 
 import base64
+import json
 from typing import Any
 
 import numpy as np
@@ -8,6 +9,7 @@ import pytest
 from visitor import Visitor
 
 import paretofoil as pf
+from paretofoil.agents.store import shipped_folder
 
 AGENT = "water-reservoir"
 EPISODE: dict[str, Any] = {"agent": AGENT, "command": [-36.0, -78.0]}
@@ -94,3 +96,16 @@ def test_the_page_gets_the_network_of_the_amounts(visitor: Visitor, agent: pf.Ag
         "/api/probabilities", {**asked, "valid_actions": [0], "commands": [decision.command.tolist()]}
     ).json()
     assert amount == pytest.approx(values[0], rel=1e-3)
+
+
+def test_an_uploaded_agent_with_continuous_actions_is_asked(visitor: Visitor) -> None:
+    folder = shipped_folder() / AGENT
+    weights = base64.b64encode((folder / "weights.safetensors").read_bytes()).decode()
+    description = json.loads((folder / "agent.json").read_text())
+    upload = {"name": "my-reservoir", "description": description, "weights": weights}
+    assert visitor.post("/api/agents", upload).status_code == 201
+    mine, shipped = (
+        result_of(visitor, "/api/answers", agent=name, step=0, foil="release >= 80")["sentence"]
+        for name in ("my-reservoir", AGENT)
+    )
+    assert mine == shipped
