@@ -103,7 +103,7 @@ const PRESENT = { gone: "goes", done: "does" };
 const PAST = { gone: "went", done: "did" };
 
 const presentVerb = (name) => (verb) =>
-  PRESENT[verb] ?? (verb === `${name}d` ? `${name}s` : verb.replace(/(s|x|z|ch|sh)ed$/, "$1es").replace(/ed$/, "s"));
+  PRESENT[verb] ?? (verb === `${name}d` ? `${name}s` : verb.replace(/(s|x|z|ch|sh|at)ed$/, "$1es").replace(/ed$/, "s"));
 const pastVerb = () => (verb) => PAST[verb] ?? verb;
 
 /** Return "goes right", "turns left", "does nothing", from the phrase of an action ("gone right"). */
