@@ -296,3 +296,13 @@ def test_errors_of_norms_and_attention_are_derived(kind: str, shift: float, gain
     assert program.rounding is not None
     assert (difference <= errors).all()
     assert np.median(errors) < 0.02  # of margins of about 1
+
+
+def test_errors_of_many_layers_of_attention_are_measured() -> None:
+    torch.manual_seed(0)
+    module = Tokens("attention", 0.0, 1.0).eval()
+    layer = nn.TransformerEncoderLayer(12, 2, 24, 0.0, "gelu", batch_first=True)
+    module.block = nn.TransformerEncoder(layer, 5, enable_nested_tensor=False).eval()  # type: ignore[assignment]
+    program = pf.from_torch(module, STATE, SPACE, outputs="logits").fold(STATE)
+    assert program.rounding is None
+    assert "attention" in program.unknown

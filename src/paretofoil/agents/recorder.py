@@ -9,6 +9,7 @@ import math
 import os
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
+from dataclasses import replace
 from functools import partial
 from typing import Any, NamedTuple
 
@@ -238,7 +239,14 @@ class Recording:
             np.isfinite(part).all() for affine in program.affines for part in (affine.bias, *affine.weights.values())
         ):
             raise NotWhiteBox("weights that are not finite")
-        return program
+        if rounding is None or self.unit > FLOAT32 or not any(isinstance(node.kind, Softmax) for node in program.nodes):
+            return program
+        middle = reach[None] / 2.0
+        logits = np.abs(program.logits(middle)[:, ~masked]).max(initial=0.0)
+        if program.errors(middle).max(initial=0.0) < logits:
+            return program
+        unknown = "derived errors of several layers of attention exceed the outputs of the network"
+        return replace(program, rounding=None, unknown=unknown)
 
 
 class Symbol(Tensor):
