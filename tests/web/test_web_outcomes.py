@@ -6,6 +6,7 @@ import pytest
 from visitor import Visitor
 
 import paretofoil as pf
+from paretofoil.explanation.outcome import read_outcome
 
 
 def ask(visitor: Visitor, **fields: Any) -> dict[str, Any]:
@@ -17,7 +18,7 @@ def test_every_cell_of_the_picture_can_be_named_in_an_outcome(visitor: Visitor, 
     document = visitor.get(f"/api/agents/{name}").json()
     agent = pf.load_agent(name)
     for entry in document["cells"]:
-        pf.explanation.outcome.read_outcome(pf.outcome(f"visits {entry['cell']}"), agent)
+        read_outcome(pf.outcome(f"visits {entry['cell']}"), agent)
     request = {"agent": name, "command": agent.front[0].tolist()}
     episode = visitor.post("/api/episodes", request).json()
     places = [decision["place"] for decision in episode["decisions"]]
