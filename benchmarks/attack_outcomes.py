@@ -72,6 +72,8 @@ def attack_comparison(
     agents: tuple[pf.Agent, pf.Agent], comparison: Comparison, count: int, rng: np.random.Generator
 ) -> tuple[int, int]:
     """Return how many commands were rolled out by both agents, and how many contradict the comparison."""
+    if not len(comparison.cells):  # nothing is proven in the time
+        return 0, 0
     some = rng.choice(len(comparison.cells), size=count)
     commands = commands_in(comparison.cells[some], rng)
     first, second = (ends_of(agent, commands) for agent in agents)
