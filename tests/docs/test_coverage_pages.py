@@ -5,6 +5,8 @@ from pathlib import Path
 
 import pytest
 
+from paretofoil import envs
+
 ROOT = Path(__file__).parents[2]
 
 
@@ -17,8 +19,8 @@ def pages(monkeypatch):
     sys.modules.pop("coverage_pages")
 
 
-def rows(name):
-    lines = (ROOT / "docs" / name).read_text().splitlines()
+def rows(name, table=0):
+    lines = (ROOT / "docs" / name).read_text().split("\n## ")[table].splitlines()
     return [[cell.strip() for cell in line.split("|")[1:-1]] for line in lines if line.startswith("| ")][1:]
 
 
@@ -27,6 +29,12 @@ def test_the_page_of_environments_has_every_id_of_mo_gymnasium_and_no_failure(pa
     table = {row[0]: row[1] for row in rows("coverage-environments.md")}
     assert list(table) == pages.environments()
     assert set(table.values()) <= {"explained", "refused", "not installed", "too slow"}
+
+
+def test_the_page_of_environments_lists_the_catalogue_and_every_shipped_agent(pages):
+    expected = [[cell.strip() for cell in line.split("|")[1:-1]] for line in pages.catalogue_rows().splitlines()]
+    assert rows("coverage-environments.md", table=1) == expected
+    assert [row[0] for row in expected] == envs.names()
 
 
 def test_the_page_of_agents_has_every_kind_and_no_failure(pages):
