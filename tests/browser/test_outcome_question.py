@@ -130,7 +130,7 @@ def test_chance_is_told_as_a_share_of_runs_with_its_interval(visit: Visit) -> No
 
 
 def test_a_long_answer_can_be_cancelled(visit: Visit) -> None:
-    page = visit.open("#agent=fruit-tree&command=6,5,1.5,5,5,5&step=0&seconds=60&outcome=protein >= 9.9, carbs >= 9.9")
+    page = visit.open("#agent=minecart&command=0,1.5,-0.96&step=0&seconds=60&outcome=ore 0 >= 0.5")
     page.locator(".answer .cancel").click()
     page.get_by_text("The search was cancelled.").wait_for()
 
