@@ -4,7 +4,7 @@ import numpy as np
 import pytest
 
 from paretofoil.core.program import ACTIVATIONS, STEEPEST, Function
-from paretofoil.proof.bounds import AffineForm
+from paretofoil.proof.bounds import AffineForm, reach_in_ball
 from paretofoil.proof.elementwise import RELAXATIONS
 
 UNITS, PLACES = 6, 3
@@ -74,3 +74,28 @@ def test_a_form_of_boxes_is_the_boxes() -> None:
     least, most = AffineForm.of_boxes(low, high).interval()
     np.testing.assert_array_equal(least, low)
     np.testing.assert_array_equal(most, high)
+
+
+@pytest.mark.parametrize("seed", range(5))
+def test_the_reach_in_a_ball_holds_for_all_points_of_box_and_ball(seed: int) -> None:
+    rng = np.random.default_rng(seed)
+    ends = np.sort(rng.uniform(-0.6, 0.6, (2, 30, 9)), axis=0)
+    ends[:, :, 0] = ends[0, :, 0]  # no width
+    low, high, slopes, radius = ends[0], ends[1], rng.normal(size=(30, 9, 7)) ** 3, 1.0
+    slopes[:, 0] = 0.0
+    down, up = reach_in_ball(slopes, low, high, radius)
+    e = rng.uniform(-1, 1, (30, 4000, 9))
+    e = np.where(rng.random(e.shape) < 0.3, np.sign(e), e)
+    z = (low + high)[:, None] / 2 + e * (high - low)[:, None] / 2
+    inside = np.linalg.norm(z, axis=2) <= radius
+    assert inside.any(axis=1).sum() > 10
+    values = e @ slopes
+    assert (values.max(axis=1, where=inside[:, :, None], initial=-np.inf) <= up).all()
+    assert (values.min(axis=1, where=inside[:, :, None], initial=np.inf) >= -down).all()
+
+
+def test_the_reach_in_a_ball_is_that_of_the_ball_alone_or_of_the_box_alone() -> None:
+    slopes, low, high = np.random.default_rng(0).normal(size=(1, 9, 5)), -np.ones((1, 9)), np.ones((1, 9))
+    for radius, reach in ((0.1, 0.1 * np.linalg.norm(slopes, axis=1)), (3.0, np.abs(slopes).sum(axis=1))):
+        for side in reach_in_ball(slopes, low, high, radius):
+            np.testing.assert_allclose(side, reach, rtol=0.05 if radius > 1 else 1e-9)

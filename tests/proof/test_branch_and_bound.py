@@ -6,9 +6,12 @@ import numpy as np
 import pytest
 from margins import LINE, PLATEAU, TENT, TENTS, claim, network
 
+from paretofoil.core.command import Norm
 from paretofoil.core.options import Stop
+from paretofoil.core.program import Program
 from paretofoil.proof.branch_and_bound import (
     AT_ONCE,
+    Claim,
     Effort,
     Proof,
     at_once,
@@ -17,6 +20,7 @@ from paretofoil.proof.branch_and_bound import (
     halves,
     too_small,
 )
+from paretofoil.proof.networks import MarginNetwork, rounding_pads
 
 
 def test_halves_meet_in_the_middle_of_their_axis_and_nowhere_else_changes() -> None:
@@ -97,3 +101,25 @@ def test_a_plateau_just_below_the_level_is_one_box() -> None:
     assert branch_and_bound(claim(PLATEAU, 0.05), Effort(1e-3, 10)) == Proof(np.inf, 1, Stop.PROVEN)
     proof = branch_and_bound(claim(PLATEAU, 0.03), Effort(1e-3, 1000))
     assert proof.lower == pytest.approx(0.499, abs=2e-3), "the kink of the ReLU"
+
+
+def test_bounds_within_a_radius_hold_there_and_are_tighter() -> None:
+    rng = np.random.default_rng(0)
+    weights = tuple(rng.normal(size=shape) for shape in ((12, 9), (10, 12), (2, 10)))
+    program = Program.of_layers(weights, tuple(rng.normal(size=len(w)) for w in weights), ("sigmoid", "relu"))
+    net = MarginNetwork(program, rounding_pads(program, np.ones(9)))
+    question = Claim(net, -np.ones(9), np.ones(9), 0.0, "l2")
+    low = rng.uniform(-0.5, 0.1, (40, 9))
+    high = low + rng.uniform(0.0, 0.5, (40, 9))
+    far, near = question.upper_bounds(low, high), question.upper_bounds(low, high, 0.7)
+    z = low + rng.random((3000, 40, 9)) * (high - low)
+    inside = np.linalg.norm(z, axis=2) < 0.7
+    assert inside.sum() > 1000
+    values = near.offsets + (near.slopes * z[:, :, None, :]).sum(axis=3)
+    assert (net.margins(z.reshape(-1, 9)).reshape(values.shape) <= values)[inside].all()
+    some = inside.any(axis=0)
+    assert near.highest(low, high)[some].mean() < far.highest(low, high)[some].mean()
+    norms: tuple[Norm, ...] = ("l1", "linf")  # their balls are not used
+    for norm in norms:
+        other = replace(question, norm=norm).upper_bounds(low, high, 0.7)
+        np.testing.assert_array_equal(other.offsets, far.offsets)

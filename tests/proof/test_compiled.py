@@ -71,12 +71,12 @@ def test_compiled_bounds_are_those_of_the_numpy_form_and_hold_at_samples(activat
 
 
 @pytest.mark.parametrize("activations", NETWORKS)
-@pytest.mark.parametrize("rivals", [1, 3])
+@pytest.mark.parametrize(("rivals", "dim"), [(1, 3), (3, 3), (2, 9)])
 def test_compiled_boxes_are_kept_and_bounded_like_those_of_the_numpy_form(
-    activations: tuple[str, ...], rivals: int
+    activations: tuple[str, ...], rivals: int, dim: int
 ) -> None:
-    plain, fast = in_both_forms(random_claim(activations, 4, rivals=rivals))
-    low, high = random_boxes(5)
+    plain, fast = in_both_forms(random_claim(activations, 4, rivals=rivals, dim=dim))
+    low, high = random_boxes(5, dim)
     for radius in (np.inf, 0.9):
         for box in range(len(low)):  # one by one, because the NumPy form contracts all boxes together
             expected, got = (bound_boxes(c, low[[box]], high[[box]], radius) for c in (plain, fast))

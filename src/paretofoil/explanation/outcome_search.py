@@ -645,8 +645,10 @@ class _PathMargins:
         self.states, self.actions, self.collected = self.states[unsure], self.actions[unsure], self.collected[unsure]
         self.margins, self.work = self.margins[unsure], 1 + len(unsure)
 
-    def upper_bounds(self, low: np.ndarray, high: np.ndarray, level: float | None = None) -> HalfSpaces:
-        """Return bounds of the margins over boxes low, high (B, d): of those that cut most."""
+    def upper_bounds(
+        self, low: np.ndarray, high: np.ndarray, level: float | None = None, radius: float = np.inf
+    ) -> HalfSpaces:
+        """Return bounds of the margins over boxes low, high (B, d): of those that cut most. The radius is not used."""
         boxes, steps, count = len(low), len(self.states), self.search.episodes.num_actions
         which = np.tile(np.arange(steps), boxes)
         rivals, chosen = self.search.episodes.against_each(self.actions[which])

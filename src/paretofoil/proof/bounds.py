@@ -15,6 +15,14 @@ UNBOUNDED = 1e30
 """The upper bound of a margin about which nothing is known."""
 FACET_ROUNDING = 1e-12
 """More than the rounding error of the position of a facet: weights are at most 1."""
+BALL_DIM = 7
+"""From this dimension on, bounds hold only within the distance of the incumbent, because the ball is then a small share
+of its box."""
+_TINY = 1e-100
+_BALL_STEPS = 2
+"""Steps towards the best multiplier of a ball; each takes as long as the bound itself."""
+_BALL_ROUNDING = 1e-14
+"""More than the rounding error of a sum, as a share of each of its terms."""
 
 
 @dataclass(frozen=True, eq=False)
@@ -61,6 +69,34 @@ class AffineForm:
         """The largest distance (B, n) from the center."""
         reach: np.ndarray = np.abs(self.slopes).sum(axis=1) + self.radius
         return reach
+
+
+def reach_in_ball(
+    slopes: np.ndarray, low: np.ndarray, high: np.ndarray, radius: float
+) -> tuple[np.ndarray, np.ndarray]:
+    """Return upper bounds (B, n) of -slopes . e and of slopes . e over the part of each box within the radius of 0.
+
+    slopes (B, d, n), boxes low, high (B, d), e is the position in the box, from -1 to 1. By duality, the largest value
+    of w . z over the box and the ball is at most w . z' + (radius^2 - |z'|^2) / 2t with z' = clip(t w, low, high), for
+    every t > 0. The best t has |z'| = radius; it is approached from the best t of the ball alone.
+    """
+    center, half = (low + high)[:, :, None] / 2, (high - low)[:, :, None] / 2
+    first, last = low[:, :, None], high[:, :, None]
+    w = slopes / np.where(half > 0, half, 1.0)
+    start = radius / np.maximum(np.sqrt(np.einsum("bdn,bdn->bn", w, w)), _TINY)
+    size, sides = np.abs(slopes).sum(axis=1), []
+    for sign in (-1.0, 1.0):
+        t = sign * start
+        for _ in range(_BALL_STEPS):
+            z = np.minimum(np.maximum(t[:, None, :] * w, first), last)
+            square = np.maximum(np.einsum("bdn,bdn->bn", z, z), 1e-6 * radius**2)
+            t = t * np.minimum(radius**2 / square, 4.0)
+        z = np.minimum(np.maximum(t[:, None, :] * w, first), last)
+        spare = (radius**2 - np.einsum("bdn,bdn->bn", z, z)) / (2.0 * np.abs(t))
+        value = sign * np.einsum("bdn,bdn->bn", w, z - center) + spare
+        rounding = _BALL_ROUNDING * low.shape[1] * (size + low.shape[1] * radius**2 / np.abs(t))
+        sides.append(value + rounding)
+    return sides[0], sides[1]
 
 
 def times(vectors: np.ndarray, weight: np.ndarray) -> np.ndarray:

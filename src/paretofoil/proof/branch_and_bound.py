@@ -10,7 +10,7 @@ import numpy as np
 from paretofoil.core.command import Norm
 from paretofoil.core.options import Stop, now
 from paretofoil.proof import compiled
-from paretofoil.proof.bounds import Facets, HalfSpaces
+from paretofoil.proof.bounds import BALL_DIM, Facets, HalfSpaces
 from paretofoil.proof.halfspace import cut, nearest
 from paretofoil.proof.networks import MarginNetwork, OddsNetwork
 
@@ -64,11 +64,12 @@ class Claim:
         plain = self.norm == "l2" and self.facets is None and self.grid is None
         return compiled.chain_of(self.network) if plain else None
 
-    def upper_bounds(self, low: np.ndarray, high: np.ndarray) -> HalfSpaces:
-        """Return upper bounds of the margins over boxes low, high (B, d)."""
+    def upper_bounds(self, low: np.ndarray, high: np.ndarray, radius: float = np.inf) -> HalfSpaces:
+        """Return upper bounds of the margins over boxes low, high (B, d), or their parts within a radius."""
+        radius = radius if self.norm == "l2" and len(self.low) >= BALL_DIM else np.inf
         if self.chain is not None:
-            return HalfSpaces(*compiled.kernels.upper_bounds(self.chain, low, high, self.level))
-        bounds = self.network.upper_bounds(low, high, self.level)
+            return HalfSpaces(*compiled.kernels.upper_bounds(self.chain, low, high, self.level, radius))
+        bounds = self.network.upper_bounds(low, high, self.level, radius)
         return bounds if self.facets is None else self.facets.append_to(bounds, self.level)
 
     def margins(self, z: np.ndarray) -> np.ndarray:
@@ -208,7 +209,7 @@ def bound_boxes(claim: Claim, low: np.ndarray, high: np.ndarray, radius: float, 
     alive = (low <= high).all(axis=1)
     low, high = low[alive], high[alive]
     for _ in range(2 if contract else 1):
-        bounds = claim.upper_bounds(low, high)
+        bounds = claim.upper_bounds(low, high, radius if contract else np.inf)
         slopes, levels = bounds.slopes, claim.level - bounds.offsets
         alive = (bounds.highest(low, high) >= claim.level).all(axis=1)
         width = (high - low).max(initial=0.0)

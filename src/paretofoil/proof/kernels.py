@@ -12,6 +12,8 @@ from typing import Any, TypeVar, cast
 import numba
 import numpy as np
 
+from paretofoil.proof.bounds import BALL_DIM
+
 _SMALL_WIDTH = 1e-6
 
 F = TypeVar("F", bound=Callable[..., Any])
@@ -145,8 +147,54 @@ def _highest(slopes: np.ndarray, offset: float, low: np.ndarray, high: np.ndarra
 
 
 @compiled
+def _reach_in_ball(rows: np.ndarray, low: np.ndarray, high: np.ndarray, radius: float, reach: np.ndarray) -> None:
+    """Reduce the reach (2, n) of rows[1 : d + 1] down and up to the part of the box within the radius.
+
+    See `forms.reach_in_ball`. The loops over units are the inner ones, so that they run on vectors.
+    """
+    dim, count = len(low), rows.shape[1]
+    w, t, start = np.empty((dim, count)), np.empty(count), np.zeros(count)
+    square, value, z = np.empty(count), np.empty(count), 0.0
+    for j in range(dim):
+        half = (high[j] - low[j]) / 2
+        inverse = 1.0 / half if half > 0.0 else 1.0
+        for i in range(count):
+            w[j, i] = rows[j + 1, i] * inverse
+            start[i] += w[j, i] * w[j, i]
+    for i in range(count):
+        start[i] = radius / max(np.sqrt(start[i]), 1e-100)
+    for side in range(2):
+        sign = 2.0 * side - 1.0
+        for i in range(count):
+            t[i] = sign * start[i]
+        for step in range(3):
+            square[:] = 0.0
+            value[:] = 0.0
+            for j in range(dim):
+                first, last, center = low[j], high[j], (low[j] + high[j]) / 2
+                for i in range(count):
+                    z = min(max(t[i] * w[j, i], first), last)
+                    square[i] += z * z
+                    value[i] += w[j, i] * (z - center)
+            if step < 2:
+                for i in range(count):
+                    t[i] *= min(radius * radius / max(square[i], 1e-6 * radius * radius), 4.0)
+        for i in range(count):
+            size = sign * t[i]
+            spare = (radius * radius - square[i]) / (2.0 * size)
+            rounding = 1e-14 * dim * (reach[side, i] + dim * radius * radius / size)
+            reach[side, i] = min(reach[side, i], sign * value[i] + spare + rounding)
+
+
+@compiled
 def _bound(
-    chain: Chain, low: np.ndarray, high: np.ndarray, level: float, slopes: np.ndarray, offsets: np.ndarray
+    chain: Chain,
+    low: np.ndarray,
+    high: np.ndarray,
+    level: float,
+    radius: float,
+    slopes: np.ndarray,
+    offsets: np.ndarray,
 ) -> bool:
     """Write upper bounds of the margins over a box: slopes (K, d), offsets (K,); return whether all reach the level."""
     sizes, kinds, _ = chain
@@ -155,16 +203,24 @@ def _bound(
     rows, radii = np.zeros((dim + 2, dim)), np.zeros((2, dim))  # center, slopes, middle of the range; radius, half
     for j in range(dim):
         rows[0, j], rows[j + 1, j] = (low[j] + high[j]) / 2, (high[j] - low[j]) / 2
-    unstable = False
+    unstable, farthest = False, 0.0
+    for j in range(dim):
+        farthest += max(low[j] * low[j], high[j] * high[j])
+    is_cut = dim >= BALL_DIM and farthest > radius * radius  # then the ball excludes a part of the box
     for k in range(num_layers - 1):
         weight, absolute, bias, pad = _layer(chain, k)
         rows, radii = np.dot(rows, weight.T), np.dot(radii, absolute.T)
+        reach = np.zeros((2, len(bias)))  # down and up
+        for j in range(dim):
+            for i in range(len(bias)):
+                reach[0, i] += abs(rows[j + 1, i])
+        reach[1] = reach[0]
+        if is_cut:
+            _reach_in_ball(rows, low, high, radius, reach)
         for i in range(len(bias)):
             rows[0, i] += bias[i]
-            reach = radii[0, i] + pad[i]
-            for j in range(dim):
-                reach += abs(rows[j + 1, i])
-            least, most = rows[0, i] - reach, rows[0, i] + reach
+            rest = radii[0, i] + pad[i]
+            least, most = rows[0, i] - (reach[0, i] + rest), rows[0, i] + (reach[1, i] + rest)
             if k > 0:
                 middle, half = rows[dim + 1, i] + bias[i], radii[1, i] + pad[i]
                 least, most = max(least, middle - half), min(most, middle + half)
@@ -207,11 +263,16 @@ def _bound(
 
 
 @compiled
-def upper_bounds(chain: Chain, low: np.ndarray, high: np.ndarray, level: float) -> tuple[np.ndarray, np.ndarray]:
-    """Return upper bounds of the margins over boxes low, high (B, d): slopes (B, K, d) and offsets (B, K)."""
+def upper_bounds(
+    chain: Chain, low: np.ndarray, high: np.ndarray, level: float, radius: float
+) -> tuple[np.ndarray, np.ndarray]:
+    """Return upper bounds of the margins over boxes low, high (B, d), or their parts within the radius of 0.
+
+    Slopes (B, K, d) and offsets (B, K).
+    """
     slopes, offsets = np.empty((len(low), chain[0][-1], low.shape[1])), np.empty((len(low), chain[0][-1]))
     for b in range(len(low)):
-        _bound(chain, low[b], high[b], level, slopes[b], offsets[b])
+        _bound(chain, low[b], high[b], level, radius, slopes[b], offsets[b])
     return slopes, offsets
 
 
@@ -428,7 +489,7 @@ def bound_boxes(
         alive = True
         for _ in range(2):
             width = (high[b] - low[b]).max()
-            alive = _bound(chain, low[b], high[b], level, slopes, offsets)
+            alive = _bound(chain, low[b], high[b], level, radius, slopes, offsets)
             alive = alive and _cut(slopes, level - offsets, low[b], high[b], radius)
             if not alive or (high[b] - low[b]).max() > 0.7 * width:
                 break

@@ -14,7 +14,7 @@ from dataclasses import dataclass
 import numpy as np
 
 from paretofoil.core.program import Affine, Elementwise, Node, Product, Program
-from paretofoil.proof.bounds import AffineForm, apply, rows_times, times
+from paretofoil.proof.bounds import AffineForm, apply, reach_in_ball, rows_times, times
 from paretofoil.proof.elementwise import Relaxation, relax_elementwise
 from paretofoil.proof.product import RelaxedProduct, relax_product
 from paretofoil.proof.softmax import RelaxedSoftmax, relax_softmax
@@ -66,7 +66,7 @@ class Forward:
 
     `pads` are those of all affine functions, in order; without them, they are computed box by box, for inputs that are
     differences of numbers up to `folded` (d,). `size` (B, d) is the largest absolute value of each number of the
-    command, if bounds must hold for the deployed policy.
+    command, if bounds must hold for the deployed policy. Bounds need to hold only within the `radius` (l2) of 0.
     """
 
     def __init__(
@@ -77,8 +77,10 @@ class Forward:
         pads: Sequence[np.ndarray] | None,
         size: np.ndarray | None,
         folded: np.ndarray | float = 0.0,
+        radius: float = np.inf,
     ) -> None:
         self.program, self.pads, self.rounded = program, pads, size is not None
+        self.radius = radius if _farthest(low, high) > radius else np.inf
         form = AffineForm.of_boxes(low, high)
         self.forms, self.floors, self.ceilings = [form], [low], [high]
         self.sizes = [size]
@@ -109,6 +111,10 @@ class Forward:
         if self.rounded:
             form = form.widened(off)
         least, most = form.interval()
+        if np.isfinite(self.radius):
+            down, up = reach_in_ball(form.slopes, self.floors[0], self.ceilings[0], self.radius)
+            least = np.maximum(least, form.center - (down + form.radius))
+            most = np.minimum(most, form.center + (up + form.radius))
         least, most = least - pad, most + pad
         if list(affine.weights) != [0]:
             plain_least, plain_most = interval(affine, self.floors, self.ceilings)
@@ -137,6 +143,11 @@ class Forward:
         self.ceilings.append(ceiling)
         self.sizes.append(size)
         return RelaxedNode(operands, lines, slip)
+
+
+def _farthest(low: np.ndarray, high: np.ndarray) -> float:
+    """Return the largest distance of a corner of the boxes low, high (B, d) from 0."""
+    return float(np.sqrt((np.maximum(low**2, high**2)).sum(axis=1).max(initial=0.0)))
 
 
 def _relax(node: Node, operands: Sequence[Bounded]) -> tuple[Lines, np.ndarray, np.ndarray]:

@@ -133,20 +133,24 @@ class MarginNetwork:
         """Return the network with the signs of all margins changed."""
         return replace(self, program=replace(self.program, output=self.program.output.each(np.negative)))
 
-    def upper_bounds(self, low: np.ndarray, high: np.ndarray, level: float | None = None) -> HalfSpaces:
+    def upper_bounds(
+        self, low: np.ndarray, high: np.ndarray, level: float | None = None, radius: float = np.inf
+    ) -> HalfSpaces:
         """Return upper bounds of the margins over boxes low, high (B, d) of the region of the question.
 
-        With a level, bounds that stay below it are preferred.
+        With a level, bounds that stay below it are preferred. With a radius, they hold only within this distance of 0.
         """
         width = max((affine.size for affine in self.program.affines[:-1]), default=1)
         numbers = width if self.uses_taylor else width * max(low.shape[1], self.num_rivals)
-        return in_chunks(lambda low, high: self.bound_together(low, high, level), low, high, numbers)
+        return in_chunks(lambda low, high: self.bound_together(low, high, level, radius), low, high, numbers)
 
     def lower_bounds(self, low: np.ndarray, high: np.ndarray) -> np.ndarray:
         """Return the least value of each margin over boxes low, high (B, d): (B, rivals)."""
         return -self.negated().upper_bounds(low, high).highest(low, high)
 
-    def bound_together(self, low: np.ndarray, high: np.ndarray, level: float | None = None) -> HalfSpaces:
+    def bound_together(
+        self, low: np.ndarray, high: np.ndarray, level: float | None = None, radius: float = np.inf
+    ) -> HalfSpaces:
         """Return upper bounds as `upper_bounds`, not in chunks; a stack of B networks has one box for each.
 
         Flat lower lines of ReLUs are used where only these stay below the level. The closest lower line is usually
@@ -155,7 +159,7 @@ class MarginNetwork:
         """
         if self.uses_taylor:
             return taylor.upper_bounds(self.program, self._stretches, low, high, self._sizes(low, high))
-        relaxed = self.relax(low, high)
+        relaxed = self.relax(low, high, radius)
         lines = [node.lines for node in relaxed.nodes]
         closest = self._substitute(relaxed, lines, len(low))
         if level is None:
@@ -178,10 +182,10 @@ class MarginNetwork:
             slopes, offsets = np.where(known[:, :, None], slopes, 0.0), np.where(known, offsets, UNBOUNDED)
         return HalfSpaces(np.broadcast_to(slopes, shape), offsets)
 
-    def relax(self, low: np.ndarray, high: np.ndarray) -> RelaxedProgram:
+    def relax(self, low: np.ndarray, high: np.ndarray, radius: float = np.inf) -> RelaxedProgram:
         """Return the nodes relaxed over boxes low, high (B, d), and the deployed error of the output."""
         folded = 0.0 if self.pads is not None or self.origin is None else self._folded
-        return Forward(self.program, low, high, self.pads, self._sizes(low, high), folded).run()
+        return Forward(self.program, low, high, self.pads, self._sizes(low, high), folded, radius).run()
 
     def _sizes(self, low: np.ndarray, high: np.ndarray) -> np.ndarray | None:
         """Return the largest absolute values (B, d) of commands in boxes, if bounds include rounding errors."""
@@ -367,9 +371,11 @@ class OddsNetwork:
         odds = (_shares(margins)[:, :, None] * slopes).sum(axis=1, keepdims=True)
         return self._with_odds(margins), np.concatenate([slopes, odds], axis=1)
 
-    def upper_bounds(self, low: np.ndarray, high: np.ndarray, level: float | None = None) -> HalfSpaces:
+    def upper_bounds(
+        self, low: np.ndarray, high: np.ndarray, level: float | None = None, radius: float = np.inf
+    ) -> HalfSpaces:
         """Return upper bounds of the margins over boxes low, high (B, d) of the region of the question."""
-        bounds = self.network.upper_bounds(low, high, None if level is None else level + self.threshold)
+        bounds = self.network.upper_bounds(low, high, None if level is None else level + self.threshold, radius)
         center, radius = (low + high) / 2, (high - low) / 2
         margins = bounds.offsets + (bounds.slopes @ center[:, :, None])[:, :, 0]  # the tangent is taken there
         shares = _shares(margins)
