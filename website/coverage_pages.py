@@ -387,10 +387,10 @@ NAME` shows more.
 {catalogue}
 
 `mountain-car`, `lunar-lander` and `reacher` draw their start at random. In the catalogue every episode starts as with
-seed 0, as in the authors' app. No agent is shipped for `lunar-lander` and `reacher`, because they need a package that
-is not installed by default. WalkRoom, Three-Tree, Four-Room and these three are the authors' other environments, with
-the layouts, limits, observations and valid actions of their code. The rest is MO-Gymnasium's definition of the id. The
-agent of Four-Room reaches four of the seven best returns within 40 steps.
+seed 0, as in the authors' app. No agent is shipped for `lunar-lander` and `reacher`: they need a package that is not
+installed by default, and none was trained. WalkRoom, Three-Tree, Four-Room and these three are the authors' other
+environments, with the layouts, limits, observations and valid actions of their code. The rest is MO-Gymnasium's
+definition of the id. The agent of Four-Room reaches four of the seven best returns within 40 steps.
 """
 AGENTS_PAGE = """# Kinds of agents that can be explained
 

@@ -35,6 +35,7 @@ def test_the_amounts_start_with_what_the_episode_brought_and_a_number_makes_the_
     sentence = page.locator(".answer .sentence").inner_text()
     assert sentence.startswith("Had you asked for")
     assert sentence.endswith("the episode would have met “at least 50 treasure”.")
+    assert page.get_by_text("With this command, the episode ends with 50 treasure").is_visible()
     assert page.locator(".answer .proof.proven").count() == 1
     assert "pf.outcome('treasure >= 50')" in page.locator(".answer pre").text_content()
     page.locator(".answer .show").first.click()

@@ -132,6 +132,7 @@ def test_with_four_objectives_the_share_is_proven_and_sampled(bias: float, least
     agent = pf.load_agent("collect-two")
     other = replace(agent, name="other", policy=with_output_bias(agent.policy, 0, bias), achieved=None)
     result = pf.compare(agent, other, undecided=0.5, samples=200)
+    assert result.sampled is not None
     low, high, count = result.sampled
     assert (result.samples, count) == (0, 200)
     assert least <= result.differ[0] <= high

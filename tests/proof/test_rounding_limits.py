@@ -288,7 +288,7 @@ class Tokens(nn.Module):
 def test_errors_of_norms_and_attention_are_derived(kind: str, shift: float, gain: float) -> None:
     torch.manual_seed(0)
     module = Tokens(kind, shift, gain).eval()
-    program = pf.from_torch(module, STATE, SPACE, outputs="logits").fold(STATE)
+    program = pf.from_torch(module, STATE, SPACE, outputs="logits").fold(STATE)  # type: ignore[attr-defined]
     commands = np.random.default_rng(0).uniform(SPACE.low, SPACE.high, size=(3000, 2)).astype(np.float32)
     with torch.no_grad():
         deployed = module(torch.tensor(STATE).expand(len(commands), -1), torch.from_numpy(commands)).double().numpy()
@@ -303,6 +303,6 @@ def test_errors_of_many_layers_of_attention_are_measured() -> None:
     module = Tokens("attention", 0.0, 1.0).eval()
     layer = nn.TransformerEncoderLayer(12, 2, 24, 0.0, "gelu", batch_first=True)
     module.block = nn.TransformerEncoder(layer, 5, enable_nested_tensor=False).eval()  # type: ignore[assignment]
-    program = pf.from_torch(module, STATE, SPACE, outputs="logits").fold(STATE)
+    program = pf.from_torch(module, STATE, SPACE, outputs="logits").fold(STATE)  # type: ignore[attr-defined]
     assert program.rounding is None
     assert "attention" in program.unknown

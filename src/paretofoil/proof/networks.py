@@ -376,12 +376,12 @@ class OddsNetwork:
     ) -> HalfSpaces:
         """Return upper bounds of the margins over boxes low, high (B, d) of the region of the question."""
         bounds = self.network.upper_bounds(low, high, None if level is None else level + self.threshold, radius)
-        center, radius = (low + high) / 2, (high - low) / 2
+        center, width = (low + high) / 2, high - low
         margins = bounds.offsets + (bounds.slopes @ center[:, :, None])[:, :, 0]  # the tangent is taken there
         shares = _shares(margins)
         slopes = (shares[:, :, None] * bounds.slopes).sum(axis=1)
         # Rounding changes the tangent by a small share of its terms, and of what the margins change within the box.
-        terms = np.abs(bounds.offsets) + np.abs(margins) + (np.abs(bounds.slopes) @ radius[:, :, None])[:, :, 0]
+        terms = np.abs(bounds.offsets) + np.abs(margins) + (np.abs(bounds.slopes) @ width[:, :, None] / 2)[:, :, 0]
         odds = log_odds(margins)
         offsets = odds - (slopes * center).sum(axis=1)
         size = 1.0 + np.abs(odds) + (shares * terms).sum(axis=1) + (np.abs(slopes) * np.abs(center)).sum(axis=1)

@@ -113,9 +113,17 @@ export function answerParts(agent, result) {
   return [
     el("p", { class: "sentence" }, sentenceOf(agent, result)),
     answer.quoted && changePicture(agent.objectives, answer.question.command, answer.quoted.command),
-    result.runs && el("p", { class: "small" }, `With this command, ${plainNumbers(result.runs)}.`),
+    endOf(agent, result),
     el("p", { class: `proof ${kind}` }, label),
   ];
+}
+
+/** Return how the episode ends with the quoted command of an outcome, or in how many runs it meets the outcome. */
+function endOf(agent, { answer, runs }) {
+  const end = answer.question.outcome && answer.quoted && answer.rollouts?.quoted;
+  if (!end) return null;
+  const what = runs ? plainNumbers(runs) : `the episode ends with ${commandText(agent.returns, end.achieved)}`;
+  return el("p", { class: "small" }, `With this command, ${what}.`);
 }
 
 function finished(state, controller, closest) {
