@@ -83,5 +83,5 @@ def test_an_environment_of_gymnasium_with_bounded_actions_is_described_and_steps
 
 
 def test_unbounded_actions_are_refused_with_the_name_in_the_catalogue() -> None:
-    with pytest.raises(InvalidInput, match=r"a bounded vector .* the catalogue has it with bounds: water-reservoir"):
+    with pytest.raises(InvalidInput, match=r"a bounded vector .* use water-reservoir, its version with bounds"):
         envs.describe("water-reservoir-v0", max_steps=5)

@@ -228,5 +228,5 @@ def test_influence_of_a_function_and_of_preferences(actor: TorchActor) -> None:
 
 def test_what_needs_discrete_actions_says_what_takes_continuous_ones(actor: TorchActor) -> None:
     assert "Expected a policy with discrete actions" in str(pf.check_policy(actor, [STATE], space=SPACE))
-    with pytest.raises(InvalidInput, match="which are all valid"):
+    with pytest.raises(InvalidInput, match="without a list of valid actions"):
         pf.explain(actor, state=STATE, command=COMMAND, foil="release >= 60", valid_actions=[0, 1])

@@ -216,7 +216,7 @@ def test_an_answer_about_features_reads_and_writes_as_json() -> None:
         ({"free": "speed"}, r"free=\[...\], a list of features"),
         ({"free": [0]}, "a range of observation 0"),
         ({"free": ["speed"]}, "among observation 0, observation 1, .* or pf.Feature"),
-        ({"free": [pf.Feature("far", 9, 0, 1)]}, "among the numbers 0 to 3"),
+        ({"free": [pf.Feature("far", 9, 0, 1)]}, "at the indices 0 to 3"),
         ({"free": [pf.Feature("a", 0, 0, 1), pf.Feature("b", 0, 0, 1)]}, "at different numbers"),
         ({"free": CONTINUOUS, "constraints": ["speed = angle"]}, "link them"),
         ({"free": CONTINUOUS, "constraints": ["sped <= angle"]}, "names among speed, angle"),

@@ -142,7 +142,7 @@ def moves_table(plan: Plan, rows: Sequence[Move]) -> Table:
     )
     note = (
         "Successive steps of one episode with the same foil, and an answer at t. The difference of the two changes is "
-        "relative to the distance at t: 0 if the answer stays, 2 if it turns around."
+        "relative to the distance at t: 0 if the change stays the same, 2 if it is reversed."
     )
     return Table("The answer from one step to the next", columns, tuple(lines), note, rules=(len(lines) - 1,))
 

@@ -256,7 +256,7 @@ def rollout_from(agent: Agent, decision: Decision, command: Sequence[float] | np
     """
     if decision.snapshot is None:
         raise InvalidInput.expected(
-            "a decision of a rollout, with the state of its environment", "a decision without it"
+            "a decision of a rollout, which stores the state of its environment", "a decision without this state"
         )
     row, seeds = as_command(agent, command)[None], np.full(1, as_seed(seed), dtype=np.uint64)
     episodes = run_greedy(agent, row, seeds, snapshot=decision.snapshot, keep_snapshots=True)

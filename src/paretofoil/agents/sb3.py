@@ -372,5 +372,5 @@ def _check_amounts(
     [amounts], box = actor.amounts(state[None], _numbers(actor.rows, state, command)[None]), model.action_space
     ours = np.clip(amounts, np.ravel(box.low), np.ravel(box.high))
     if not (np.abs(chosen - ours) <= 1e-4 * (actor.actions.high - actor.actions.low)).all():
-        got = f"{chosen}, not {ours}"
-        raise InvalidInput.expected("a model that predicts what its network computes", got)
+        got = f"{chosen} from predict() and {ours} from the network"
+        raise InvalidInput.expected("a model whose predict() returns what its network computes", got)

@@ -38,7 +38,7 @@ def compare(
     quiet: Quiet = False,
     allow_import: AllowImport = None,
 ) -> None:
-    """Compare two agents: prove under which share of the commands their episodes end differently.
+    """Compare two agents: prove for what share of the commands their episodes end differently.
 
     The proof needs at most four objectives, a deterministic environment with finitely many states, and white-box
     policies. Otherwise both agents are rolled out under the same sampled commands. With --command, the printed example

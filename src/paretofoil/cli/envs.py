@@ -24,11 +24,17 @@ _OBJECTIVES = (
     "in brackets: 'ore (kg),-fuel'. If omitted, the environment's attribute objective_names, or numbers."
 )
 _ACTIONS = (
-    "Names of the actions of such an environment, with the past participle for sentences: 'dig=dug,left=gone left'. "
-    "If omitted, its attribute action_names, or numbers."
+    "Names of the actions of an environment that is not in the catalogue, with the past participle for sentences: "
+    "'dig=dug,left=gone left'. If omitted, the environment's attribute action_names, or numbers."
 )
-_DESCRIPTION = "Description of such an environment, in one sentence. If omitted, its attribute description."
-_MAX_STEPS = "Step limit of the episodes of such an environment. If omitted, the one it is registered with."
+_DESCRIPTION = (
+    "Description of an environment that is not in the catalogue, in one sentence. "
+    "If omitted, the environment's attribute description."
+)
+_MAX_STEPS = (
+    "Step limit of the episodes of an environment that is not in the catalogue. "
+    "If omitted, the limit with which it is registered."
+)
 
 EnvironmentName = Annotated[str, typer.Argument(help=_ENVIRONMENT, autocompletion=complete_environment)]
 Objectives = Annotated[str | None, typer.Option(help=_OBJECTIVES)]

@@ -35,7 +35,9 @@ def explain(
     outcome: Annotated[str | None, typer.Option(metavar="OUTCOME", help=_OUTCOME)] = None,
     all_foils: Annotated[bool, typer.Option("--all-foils", help="Ask about every other valid action.")] = False,
     state: Annotated[str | None, typer.Option(help="State as numbers, instead of --command and --at.")] = None,
-    remaining: Annotated[str | None, typer.Option(help="Command in that state, in the form of --command.")] = None,
+    remaining: Annotated[
+        str | None, typer.Option(help="Command in the state of --state, written like --command.")
+    ] = None,
     search: shared.Search = "auto",
     seconds: shared.Seconds = None,
     queries: shared.Queries = None,

@@ -13,7 +13,7 @@ from paretofoil.cli.options import AllowImport, complete_environment
 _ENVIRONMENT = "Environment of the training: a name from `paretofoil envs`, or a Gymnasium id."
 _FRONT = (
     "Text file of the commands that the agent can reach: one per row, numbers separated by commas. "
-    "If omitted, the points of the environment's own front that it reaches."
+    "If omitted, the points of the environment's own front that the agent reaches."
 )
 _RANGE = "Range of one objective in commands, as NAME=LOW:HIGH. Costs are positive. Repeatable."
 

@@ -11,7 +11,10 @@ if TYPE_CHECKING:
     from paretofoil.explanation.never import Never
 
 SCHEMA = "paretofoil/never/1"
-_ACTION = 'Action, or an amount such as "release >= 80"; all actions, or parts of their range, if omitted.'
+_ACTION = (
+    'Action, or an amount such as "release >= 80". '
+    "If omitted, every action; with continuous actions, several parts of their range."
+)
 _WIDTH = "Width of a box around each state, as a share of the range of states (such as 0.01); 0 for the state alone."
 
 

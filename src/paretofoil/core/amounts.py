@@ -185,7 +185,7 @@ class Limit:
 
     def __post_init__(self) -> None:
         if not (np.isfinite([self.amount, self.low, self.high]).all() and self.low < self.high):
-            got = f"{self.amount:g}, {self.low:g} and {self.high:g}"
+            got = f"amount {self.amount:g}, low {self.low:g} and high {self.high:g}"
             raise InvalidInput.expected(f"a limit on {self.name} with finite numbers and low < high", got)
 
     @property

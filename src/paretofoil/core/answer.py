@@ -425,7 +425,7 @@ class Answer(Document):
         return _from_schema_1(values) if values["schema"] == "paretofoil/answer/1" else values
 
     def check(self) -> None:
-        """Check that every number has an objective or action, because sentences and figures look these up."""
+        """Raise an error unless all arrays and indices fit the objectives and actions of the question."""
         question, rollouts = self.question, self.rollouts or Rollouts()
         dim, num_actions = len(question.objectives), len(question.actions)
         parts = {

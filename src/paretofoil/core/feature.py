@@ -86,8 +86,8 @@ class Features:
             raise InvalidInput.expected("at least one free feature", "none")
         for feature in self.features:
             if max(feature.factors) >= self.size:
-                got = f"{feature.name} at number {max(feature.factors)}"
-                raise InvalidInput.expected(f"features among the numbers 0 to {self.size - 1} of the state", got)
+                got = f"{feature.name} at index {max(feature.factors)}"
+                raise InvalidInput.expected(f"features at the indices 0 to {self.size - 1} of the state", got)
             if feature.low is None or feature.high is None:
                 advice = f"pf.Feature({feature.name!r}, {feature.place}, low=..., high=...)"
                 raise InvalidInput.expected(f"a range of {feature.name}: {advice}", "none")

@@ -59,7 +59,10 @@ class Options:
     sparse: bool = field(default=False, metadata=about("Change as few objectives as possible."))
     k: int = field(default=1, metadata=about("Number of different answers.", ge=1))
     min_change: float = field(
-        default=0.0, metadata=about("Undo changes below this share of an objective's range.", ge=0.0, le=1.0)
+        default=0.0,
+        metadata=about(
+            "Avoid changes smaller than this share of an objective's range, where possible.", ge=0.0, le=1.0
+        ),
     )
     attainable: bool = field(default=True, metadata=about("Also find a command that the agent fulfils."))
 

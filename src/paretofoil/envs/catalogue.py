@@ -258,7 +258,7 @@ def outline(gym_id: str, *, name: str | None = None, max_steps: int | None = Non
         action_space = ActionSpace(names, (), actions.low, actions.high)
     else:
         bounded = [e.name for e in _entries.values() if _same_id(e.gym_id, gym_id)]
-        advice = f"; the catalogue has it with bounds: {bounded[0]}" if bounded else ""
+        advice = f"; use {bounded[0]}, its version with bounds in the catalogue" if bounded else ""
         expected = f"{gym_id} to have discrete actions that start at 0, or a bounded vector of continuous ones"
         raise InvalidInput.expected(expected, f"{actions}{advice}")
     space = env.observation_space

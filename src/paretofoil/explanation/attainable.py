@@ -343,7 +343,7 @@ class _AttainableSearch:
 
     @property
     def _ranges(self) -> np.ndarray:
-        """The range of each objective that the agent was trained on, without the horizon."""
+        """The width of the range on which the agent was trained, for each objective but not for the horizon."""
         space = self.question.trained or self.question.space
         return space.scale[: len(self.agent.environment.objectives)]
 

@@ -87,7 +87,7 @@ class Comparison:
 
     @property
     def samples(self) -> int:
-        """Number of commands that were rolled out instead of a proof; 0 if shares are proven."""
+        """Number of commands that were rolled out because too little could be proven; 0 if shares are proven."""
         return self.atlases[0].samples
 
     @property

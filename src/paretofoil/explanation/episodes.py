@@ -36,7 +36,7 @@ def require_deterministic(agent: Agent) -> None:
     if agent.space.simplex:
         raise InvalidInput.expected("an agent whose commands are returns", f"{agent.name}, which takes preferences")
     if agent.batch_env().stochastic:  # of a finite environment: what its table shows
-        got = f"{agent.name} in {agent.environment.name}, where chance plays a part"
+        got = f"{agent.name} in {agent.environment.name}, which is stochastic"
         raise InvalidInput.expected("an agent in a deterministic environment", got)
     if difference := replay_difference(agent.environment):
         raise InvalidInput.expected(

@@ -103,7 +103,7 @@ def _split(text: str) -> list[str]:
 
 
 def read_outcome(outcome: Outcome, agent: Agent) -> Conditions:
-    """Return the outcome in numbers, for one agent; raise an error for a clause that does not fit it."""
+    """Return the conditions that an outcome means for an agent; raise an error for a clause that does not fit it."""
     return _Reader(agent).read(outcome)
 
 

@@ -157,7 +157,7 @@ def amounts_at(actor: Actor, decision: Decision) -> np.ndarray:
     """Return the amounts (dimensions,) that an actor chooses at a decision."""
     if decision.valid_actions:
         got = f"the valid actions {list(decision.valid_actions)}"
-        raise InvalidInput.expected("a decision with continuous actions, which are all valid", got)
+        raise InvalidInput.expected("a decision with continuous actions, without a list of valid actions", got)
     return query_amounts(actor, decision.state[None], decision.command[None])[0]
 
 

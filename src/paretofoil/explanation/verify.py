@@ -86,7 +86,7 @@ def check(batch: QuestionBatch, row: int, finding: Finding, unanswered: Answer) 
 
 
 def counterfactual(batch: QuestionBatch, row: int, command: np.ndarray, scores: np.ndarray) -> Counterfactual:
-    """Return a command (d,) with the policy's scores (num_actions,) there."""
+    """Return the counterfactual at a command (d,), given the policy's scores (num_actions,) under it."""
     question = batch.questions[row]
     return Counterfactual(
         command=command,

@@ -225,7 +225,7 @@ def bound_boxes(claim: Claim, low: np.ndarray, high: np.ndarray, radius: float, 
 
 
 def widest(claim: Claim, low: np.ndarray, high: np.ndarray) -> np.ndarray:
-    """Return the axis to split of each of the boxes low, high (B, d): width times how much it moves the network."""
+    """Return the axis (B,) to split each box low, high (B, d) along: the largest width times effect on the network."""
     return np.argmax((high - low) * claim.network.stretch, axis=1)
 
 

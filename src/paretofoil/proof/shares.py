@@ -139,7 +139,15 @@ class Contest:
         measured: float,
         clearance: float = 0.0,
     ) -> "Contest":
-        """Return the contest of valid actions in a region, for a measured deviation and a clearance for noise."""
+        """Return the contest of the valid actions in a region.
+
+        Args:
+            folded: the network at the state.
+            valid: the valid actions.
+            region: the lower and the upper corner, as commands.
+            measured: the largest measured difference between policy and network.
+            clearance: the noise of margins that the proofs must allow for.
+        """
         low, width = region[0], region[1] - region[0]
         scale, high = np.where(width > 0, width, 1.0), (width > 0).astype(np.float64)
         ahead, behind = _pairs(valid)

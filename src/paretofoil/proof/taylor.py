@@ -74,7 +74,7 @@ class TaylorModel:
     def of(
         cls, basis: Monomials, coefficients: np.ndarray, radius: np.ndarray, ball: np.ndarray | None = None
     ) -> "TaylorModel":
-        """Return the model with the tighter of both bounds of what is left out."""
+        """Return the model, with `radius` and `ball` each tightened by the other."""
         radius = radius if ball is None else np.minimum(radius, ball[:, None])
         norm = _norm(radius)
         return cls(basis, coefficients, radius, norm if ball is None else np.fmin(ball, norm))

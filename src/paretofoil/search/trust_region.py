@@ -26,7 +26,7 @@ Linear = tuple[np.ndarray, np.ndarray]  # margins (n, K) and their slopes (n, K,
 
 
 class Oracle(ABC):
-    """Margins of N walks over K rivals, and the settings of walks that use them."""
+    """Evaluates the margins over K rivals for N walks, and holds the settings of these walks."""
 
     above: ClassVar[float]
     """Added to the level in linearised problems, so that the true margins reach the level."""
@@ -179,7 +179,10 @@ class _Walks:
         return True
 
     def _going(self, rows: np.ndarray, aims: np.ndarray) -> np.ndarray:
-        """Return which walks have an aim (n, d) that is closer. The others forget, and end if they had forgotten."""
+        """Return which walks have an aim (n, d) that is closer.
+
+        The other walks discard their stored half-spaces. A walk that has none left to discard ends.
+        """
         share, much = self.oracle.worth
         going: np.ndarray = length(aims, self.oracle.norm) <= self.distance[rows] * (1 - share) - much
         stuck = rows[~going]

@@ -60,7 +60,7 @@ def _label(objective: Objective) -> str:
 def _pairs(
     objectives: tuple[Objective, ...], learned: np.ndarray, achieved: np.ndarray, error: np.ndarray | None, name: str
 ) -> "Figure":
-    """Draw one panel for each pair below the diagonal, and for three objectives a view in space in the free corner."""
+    """Draw one panel for each pair below the diagonal, and for three objectives a 3D view in the free corner."""
     from matplotlib.figure import Figure
 
     count = len(objectives) - 1

@@ -54,7 +54,7 @@ RIM = {"inert": GREEN, "decides": BLUE, "open": GREY}
 
 
 def influence_sentence(influence: Influence) -> str:
-    """Return whether the command matters, the share of each action, and which objectives change it alone."""
+    """Return whether the command matters, the share of each action, and which objectives alone change the action."""
     action, commands = _action(influence, influence.chosen), _commands(influence)
     if len(influence.shares) == 1:
         every = "with any features" if _is_state(influence) else "under every command"

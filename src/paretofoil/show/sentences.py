@@ -545,7 +545,10 @@ class _Words:
 
 
 def runs_text(answer: Answer) -> str:
-    """Return "87 % of 200 runs meet it, 95 % interval 81 % to 91 %"; empty for an action, and without chance."""
+    """Return "87 % of 200 runs meet it, 95 % interval 81 % to 91 %".
+
+    The text is empty if the foil is an action or the environment is deterministic.
+    """
     consequence = None if answer.rollouts is None else answer.rollouts.quoted
     return "" if consequence is None else _share_of_runs(consequence)
 

@@ -61,7 +61,7 @@ MIME_TYPES = {".js": "text/javascript", ".css": "text/css", ".svg": "image/svg+x
 
 
 class Server:
-    """What the routes share."""
+    """Settings, agents, workers and user study that all routes share."""
 
     def __init__(self, settings: Settings, agents: AgentStore, quick: Worker, workers: Sequence[Worker]) -> None:
         """Load the user study."""

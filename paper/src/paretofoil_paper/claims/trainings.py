@@ -103,9 +103,9 @@ def stages_table(rows: Sequence[TrainedAgent]) -> Table:
         for name, group in groups.items()
     )
     note = (
-        "AUROC in %: the probability that a well-trained agent has the larger value; below 50 it has the smaller "
-        f"one. Well-trained: greedy rollouts reach every point of the environment's front ({counts} agents). "
-        "Intervals: Newcombe's."
+        "AUROC in %: the probability that a well-trained agent has the larger value; below 50, it tends to have "
+        f"the smaller value. Well-trained: greedy rollouts reach every point of the environment's front "
+        f"({counts} agents). Intervals: Newcombe's."
     )
     return Table("Well-trained and poorly trained agents, told apart by explanations", columns, tuple(lines), note)
 

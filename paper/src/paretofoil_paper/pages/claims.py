@@ -106,8 +106,8 @@ def _sparsity(paper: Sequence[ChangedEntries]) -> str:
     long = long_commands(as_run)
     return (
         f"***In practice, the explanations are usually sparse, changing 1 or 2 entries***: CF-ZOO as run changes at "
-        f"most two entries in {_few(as_run)} of its answers, and in {_few(long)} of those whose command has three or "
-        f"more ({verdict(long)}). The authors' rows have {100 * FEW_ENTRIES:.0f} %."
+        f"most two entries in {_few(as_run)} of its answers, and in {_few(long)} of its answers about commands with "
+        f"three or more entries ({verdict(long)}). In the authors' rows it is {100 * FEW_ENTRIES:.0f} % of the answers."
     )
 
 
@@ -120,7 +120,8 @@ def _describe_sparsity(paper: Sequence[ChangedEntries], reachable: Sequence[Chan
     shares = "; ".join(f"{name} {_few(long_commands(group))}" for name, group in groups.items())
     return (
         "An entry counts as changed if it moves by more than 0.1 % of its range in the search region, as in the "
-        f"authors' rows. The result depends on region and search. Of commands with three or more entries: {shares}. "
+        f"authors' rows. The result depends on region and search. Shares of answers that change at most two entries, "
+        f"for commands with three or more: {shares}. "
         "The closest command is not sparse; ask for a sparse one (`sparse=True`)."
     )
 
@@ -132,8 +133,8 @@ def _gradients(rows: Sequence[Gradient]) -> str:
     return (
         "***Even an apparently useful local direction does not guarantee success***: "
         f"{100 * share(rows, is_aligned).rate:.1f} % of {len(rows):,} gradients are aligned with the closest command "
-        f"(median cosine {float(np.median(cosines)) if cosines else 0.0:.2f}), and a line search along an aligned one "
-        f"fails in {failures} %."
+        f"(median cosine {float(np.median(cosines)) if cosines else 0.0:.2f}), and a line search along an aligned "
+        f"gradient fails in {failures} % of the cases."
     )
 
 
@@ -154,8 +155,9 @@ def _horizons(rows: Sequence[HorizonCommand]) -> str:
     return (
         "***Changing only the desired horizon could sometimes produce unstable or unintuitive action choices***: "
         f"another horizon ({factors} times as long) changes {changed} % of the decisions. Agents with a horizon "
-        f"deliver {100 * rates[1].rate:.0f} % of their front's {rates[1].cases} commands with its own horizons and "
-        f"{100 * rates[2].rate:.1f} % with others; agents without one deliver {100 * rates[0].rate:.0f} % ({where})."
+        f"deliver {100 * rates[1].rate:.0f} % of their front's {rates[1].cases} commands with the front's horizons "
+        f"and {100 * rates[2].rate:.1f} % with other horizons; agents without a horizon deliver "
+        f"{100 * rates[0].rate:.0f} % ({where})."
     )
 
 
@@ -180,7 +182,8 @@ def _front(fronts: Table) -> str:
 def _describe_desiderata() -> str:
     return (
         "The paper names seven properties of a good counterfactual. Each is measured on every case of the stress test, "
-        "over the answers of each search. Validity is a share of the feasible cases, all others of the answers."
+        "over the answers of each search. Validity is a share of the feasible cases; all other properties are "
+        "measured over the answers."
     )
 
 
@@ -198,8 +201,8 @@ def _stages(table: Table, agents: int) -> str:
     )
     return (
         f"**Explanations tell well-trained agents from poorly trained ones {extent}**: of {len(MEASURES)} measures, "
-        f"{len(somewhere)} do so in at least one of three environments ({agents} agents, AUROC with an interval "
-        f"without 50 %), and {len(everywhere) or 'none'} in the same direction in all of them"
+        f"{len(somewhere)} do so in at least one of three environments ({agents} agents; the interval of the "
+        f"AUROC excludes 50 %), and {len(everywhere) or 'none'} in the same direction in all of them"
         f"{': ' + told if everywhere else ''}."
     )
 
@@ -216,7 +219,8 @@ def _describe_training(agents: int) -> str:
 def _describe_ablation() -> str:
     return (
         "The paper trims the end of episodes that brings no reward, and prefers the shorter of two episodes with equal "
-        "returns. Both have switches here (`trim`, `shorter_first`), and agents were trained without each."
+        "returns. Both have switches here (`trim`, `shorter_first`), and agents were trained with each of them "
+        "switched off."
     )
 
 

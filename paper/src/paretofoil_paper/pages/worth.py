@@ -94,9 +94,9 @@ def _delivery(rows: Sequence[AttainableAnswer], unrounded: Sequence[UnroundedAns
     ratios = [row.attainable_distance / row.distance for row in rows if row.attainable_distance and row.distance]
     return (
         f"**The closest command seldom delivers what it asks for**: {quoted.successes:,} of {quoted.cases:,} quoted "
-        f"commands do ({quoted} %), and {exact.successes:,} before rounding. For {found} % (cluster "
-        f"{mean_interval(rows, is_attainable)}) rollouts found an attainable command, at a median of "
-        f"{float(np.median(ratios)) if ratios else 0.0:.2g} times the distance."
+        f"commands do ({quoted} %), and {exact.successes:,} of the unrounded ones. For {found} % "
+        f"(cluster {mean_interval(rows, is_attainable)}) rollouts found an attainable command, at a median of "
+        f"{float(np.median(ratios)) if ratios else 0.0:.2g} times the distance of the quoted command."
     )
 
 
@@ -121,8 +121,9 @@ def _stability(rows: Sequence[TransferredAnswer], moved: list[dict[str, object]]
     if moved:
         last = moved[-1]
         step = (
-            f" From one step to the next, {last['answer at t + 1, too [95 % CI]']} % keep an answer, and the change "
-            f"moves by a median of {text(last['difference of the changes: median'])} times its length."
+            f" A foil with an answer at one step has one at the next in {last['answer at t + 1, too [95 % CI]']} % of "
+            f"{last['pairs of steps']:,} pairs of steps, and the change moves by a median of "
+            f"{text(last['difference of the changes: median'])} times its length."
         )
     return (
         f"**An answer is about one agent and one step**: it flips {flipped:.0f} % of the retrained agents, and every "
@@ -142,9 +143,10 @@ def _describe_attainable(rows: Sequence[AttainableAnswer]) -> str:
     return (
         "A command is attainable if the agent takes the foil under it and the return of the whole episode differs from "
         "the request by at most 1 % of each objective's range. Candidates are the answer, larger changes in the same "
-        "direction, the front, random commands and the outcomes of all these. If none was found, this is no proof. The "
-        f"authors' app asks less: that the episode ends on the front. They state {CLAIMED} % of {CLAIMED_OF:,} "
-        f"answers, without rows; by our reading of their rule it is {100 * share(rows, continues).rate:.1f} % of ours."
+        "direction, the front, random commands and the outcomes of all these. If none was found, one may still exist. "
+        f"The authors' app asks less: that the episode ends on the front. They state {CLAIMED} % of {CLAIMED_OF:,} "
+        f"answers, without publishing the rows; by our reading of their rule it is "
+        f"{100 * share(rows, continues).rate:.1f} % of ours."
     )
 
 
@@ -158,13 +160,13 @@ def _describe_issued() -> str:
 def _describe_stability() -> str:
     return (
         "Both tables are about the closest commands of the exact search. The agents of the first table are trained "
-        "with other seeds, where training takes seconds. Robustness to noise is in the appendix."
+        "with other seeds, in the environments where training takes seconds. Robustness to noise is in the appendix."
     )
 
 
 def _describe_influence() -> str:
     return (
-        "Active: it is proven that a share of the search region changes the action; inert: that no command does. The "
-        "rest is undecided with 3,000 boxes. KL and flip are the authors' scores, from probes along fixed directions; "
-        "Spearman's correlation compares them with the proven shares."
+        "Active: it is proven that some share of the commands in the search region changes the action; inert: that no "
+        "command does. The rest is undecided after 3,000 boxes. KL and flip are the authors' scores, from probes along "
+        "fixed directions; Spearman's correlation compares them with the proven shares."
     )

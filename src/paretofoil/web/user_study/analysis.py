@@ -23,7 +23,7 @@ LEVEL = 0.95
 
 @dataclass(frozen=True)
 class ParticipantScores:
-    """What one participant did."""
+    """Accuracy, time, ratings and failed checks of one participant."""
 
     participant: Participant
     accuracy: float

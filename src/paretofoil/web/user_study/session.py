@@ -87,7 +87,10 @@ class UserStudySession:
         """Add a participant. One who has joined before keeps condition, order and replies."""
         parameters = self.study.recruitment.parameters if self.study.recruitment else ()
         if unknown := set(ids) - set(parameters):
-            raise InvalidInput.expected(f"ids among {', '.join(parameters) or 'none'}", ", ".join(sorted(unknown)))
+            expected = (
+                f"ids among {', '.join(parameters)}" if parameters else "no ids, since the study names no parameters"
+            )
+            raise InvalidInput.expected(expected, ", ".join(sorted(unknown)))
         recruited = {name: ids[name] for name in parameters if ids.get(parameters[0]) and name in ids}
         return self._show(self._replies.join(key, lambda number: self.study.condition_of(number).name, recruited))
 
