@@ -49,7 +49,7 @@ def test_rates_and_areas_have_known_intervals() -> None:
     assert [round(float(n), 1) for n in rate(7, 35)] == [20.0, 10.0, 35.9]  # type: ignore[arg-type]
     low, high = newcombe(1.0, 10, 10)
     assert high == 100.0
-    assert 75 < float(low) < 90  # type: ignore[arg-type]
+    assert 60 < float(low) < 75, "corrected for 15 tests"  # type: ignore[arg-type]
 
 
 def test_a_bootstrap_of_equal_episodes_is_a_point_and_few_episodes_have_none() -> None:

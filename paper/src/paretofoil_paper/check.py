@@ -558,10 +558,11 @@ def agents(rows: Rows) -> Facts:
     tables = {"Stress test of CF-ZOO as run, all agents together": test, "CF-ZOO against ZOO without seeding": seeding}
     tables["The authors' published agents"], white, numbers = authors_agents(rows, test)
     tables["White-CW on the authors' agents"] = white
+    tables["Goal-conditioned agents, by search"], of_goals = goals(rows)
     choices, effects = factors(rows)
     tables["Feasible cases by one choice of the authors"] = choices
     settings = (2422, 3195, 10, 11, 12, 13, 14, 0, 3, 0.05, 0.3, 4, 2, 6, 3001, 1000, 8000)
-    return Facts(tables, more + numbers + effects, settings)
+    return Facts(tables, more + numbers + effects + of_goals, settings)
 
 
 OTHER_LABELS = {
@@ -582,6 +583,7 @@ def authors_agents(rows: Rows, seeds: Table) -> tuple[Table, Table, list[Expecte
     white: Table = {}
     numbers: list[Expected] = []
     answers, proofs, attacks = study(""), study("-exact"), study("-comparison")
+    parts = {row.agent: row.agent.removeprefix("authors-").startswith(("three", "walk")) for row in answers}
     for agent in dict.fromkeys(row.agent for row in answers):
         label, group = OTHER_LABELS[agent], [row for row in answers if row.agent == agent]
         zoo, statuses = of(group, ZOO), [row.status for row in proofs if row.agent == agent]
@@ -595,8 +597,15 @@ def authors_agents(rows: Rows, seeds: Table) -> tuple[Table, Table, list[Expecte
         if label == "DST":
             numbers.append(100 * (1 - statuses.count("proven infeasible") / len(zoo)))
     zoo, infeasible = of(answers, ZOO), {r.case for r in proofs if r.status == "proven infeasible"}
-    numbers += [sum(r.found for r in zoo), len(zoo), *rate_of(r.found for r in zoo), len(infeasible)]
-    numbers.append(len({r.agent for r in zoo}))
+    for part in (False, True):  # whole stress tests, and samples of two commands
+        mine = [r for r in zoo if parts[r.agent] == part]
+        numbers += [
+            sum(r.found for r in mine),
+            len(mine),
+            *rate_of(r.found for r in mine),
+            len({r.agent for r in mine}),
+        ]
+        numbers.append(sum(parts[case[0]] == part for case in infeasible))
     for agent in [*dict.fromkeys(row.agent for row in attacks), "all"]:
         mine = [row for row in attacks if agent in ("all", row.agent)]
         cases, label = {row.case for row in mine}, OTHER_LABELS.get(agent, "All")
@@ -605,6 +614,39 @@ def authors_agents(rows: Rows, seeds: Table) -> tuple[Table, Table, list[Expecte
         white[label, "White-CW, confidence 0 [95 % CI]"] = rate_of(r.found for r in of(mine, WHITE))
         white[label, "White-CW, 0.05 [95 % CI]"] = rate_of(r.found for r in of(mine, WHITE_05))
     return table, white, numbers
+
+
+def goals(rows: Rows) -> tuple[Table, list[Expected]]:
+    lines, table = rows.table("goals.csv"), dict[tuple[str, str], list[Expected]]()
+
+    def key(line: dict[str, Any]) -> tuple[str, ...]:
+        return line["agent"], line["episode"], line["step"], line["foil"]
+
+    best = {key(r): float(r["distance"]) for r in lines if r["search"] == "exact" and r["distance"]}
+    feasible = {key(r) for r in lines if r["distance"]}
+    for agent, search in dict.fromkeys((r["agent"], r["search"]) for r in lines):
+        mine, label = [r for r in lines if (r["agent"], r["search"]) == (agent, search)], f"{agent}, {search}"
+        found = [r for r in mine if r["distance"]]
+        table[label, "questions"] = [len(mine)]
+        table[label, "feasible ones solved [95 % CI]"] = rate(len(found), sum(key(r) in feasible for r in mine))
+        for status in ("proven closest", "proven infeasible"):
+            table[label, status] = [sum(r["status"] == status for r in mine)]
+        ratios = [float(r["distance"]) / best[key(r)] for r in found if key(r) in best]
+        table[label, "median distance / optimum"] = quantile(ratios, 0.5)
+        costs = {"queries": "queries", "boxes": "bound evaluations", "seconds": "CPU s"}
+        for column, cost in costs.items():
+            table[label, f"median {cost}"] = quantile([float(r[column]) for r in mine], 0.5)
+        table[label, "the model takes the foil"] = [sum(r["takes_foil"] == "True" for r in found), len(found)]
+    more: list[Expected] = [len(feasible)]
+    exact = [r for r in lines if r["search"] == "exact"]
+    more += [sum(r["status"].startswith("proven") for r in exact), len(exact)]
+    more += quantile([float(r["seconds"]) for r in exact], 0.5)
+    for search in dict.fromkeys(r["search"] for r in lines):
+        found = [r for r in lines if r["search"] == search and r["distance"]]
+        more += [len(found), sum(r["takes_foil"] == "True" for r in found), *rate(len(found), len(feasible))]
+    for agent in dict.fromkeys(r["agent"] for r in lines):
+        more += [float(next(r for r in lines if r["agent"] == agent)[name]) for name in ("size", "reached", "tests")]
+    return table, more
 
 
 def factors(rows: Rows) -> tuple[Table, list[Expected]]:
@@ -767,11 +809,12 @@ def _trainings(rows: Rows) -> tuple[dict[str, Table], list[Expected]]:
 
 
 def newcombe(area: float, good: int, bad: int) -> list[Expected]:
-    """Return the values of an area that differ from the measured one by at most 1.96 standard errors, in percent."""
+    """Return the areas, in percent, that a two-sided test of level 0.05 / 15 does not reject (Bonferroni)."""
+    z = float(stats.norm.ppf(1 - 0.05 / 15 / 2))
     values = np.linspace(0.0, 1.0, 1_000_001)
     half = (good + bad) / 2 - 1
     spread = 1 + half * (1 - values) / (2 - values) + half * values / (1 + values)
-    inside = np.abs(values - area) <= 1.96 * np.sqrt(values * (1 - values) * spread / (good * bad)) + 1e-12
+    inside = np.abs(values - area) <= z * np.sqrt(values * (1 - values) * spread / (good * bad)) + 1e-12
     return [100 * float(values[inside].min()), 100 * float(values[inside].max())]
 
 

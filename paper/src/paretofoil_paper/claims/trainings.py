@@ -11,6 +11,7 @@ from typing import Any
 
 import numpy as np
 from scipy.optimize import brentq
+from scipy.special import ndtri
 
 from paretofoil.study.table import Table
 from paretofoil_paper.influence import auroc
@@ -38,6 +39,7 @@ MEASURES = {
     "noise": "foil is still chosen under 1 % noise",
 }
 """The measures of explanations by column, in percent."""
+TESTS = len(MEASURES) * len(STAGED)
 
 
 @dataclass(frozen=True)
@@ -105,18 +107,22 @@ def stages_table(rows: Sequence[TrainedAgent]) -> Table:
     note = (
         "AUROC in %: the probability that a well-trained agent has the larger value; below 50, it tends to have "
         f"the smaller value. Well-trained: greedy rollouts reach every point of the environment's front "
-        f"({counts} agents). Intervals: Newcombe's."
+        f"({counts} agents). Intervals: Newcombe's, with Bonferroni's correction, so that all {TESTS} together hold "
+        "with 95 %."
     )
     return Table("Well-trained and poorly trained agents, told apart by explanations", columns, tuple(lines), note)
 
 
 def area_interval(area: float, first: int, second: int) -> Interval:
-    """Return Newcombe's 95 % interval of an AUROC (2006, method 5), which has a width if the groups are separate."""
-    half = (first + second) / 2 - 1
+    """Return Newcombe's interval of an AUROC (2006, method 5), which has a width if the groups are separate.
+
+    It is corrected for the number of tests.
+    """
+    half, z = (first + second) / 2 - 1, float(ndtri(1 - 0.025 / TESTS))
 
     def excess(value: float) -> float:
         spread = 1 + half * (1 - value) / (2 - value) + half * value / (1 + value)
-        return (value - area) ** 2 - 1.96**2 * value * (1 - value) * spread / (first * second)
+        return (value - area) ** 2 - z**2 * value * (1 - value) * spread / (first * second)
 
     edge = 1e-9
     inside = min(max(area, edge), 1 - edge)

@@ -1,12 +1,17 @@
 """The page about agents: more training seeds, and the agents of the authors."""
 
+from collections.abc import Sequence
 from typing import TYPE_CHECKING
+
+import numpy as np
 
 from paretofoil.show.palette import BLUE, GREEN
 from paretofoil.study.statistics import Proportion, summarise
 from paretofoil.study.table import Table
 from paretofoil_paper.factors import ALL, DIFFERENCE, FILE, INTERVAL, factors_table, read_factors
 from paretofoil_paper.figures import Series, figure_rates
+from paretofoil_paper.goals import EXACT, GoalAnswer, goals_table, read_goals
+from paretofoil_paper.goals import FILE as GOALS
 from paretofoil_paper.others import LABELS, NOT_IN_PAPER, OtherRows, agent_name, other_rows, others_table, white_table
 from paretofoil_paper.paper_tables import ENVIRONMENTS, STRESS, total_of
 from paretofoil_paper.plan import Plan
@@ -37,6 +42,9 @@ def page(plan: Plan) -> Report:
     if factors:
         choices = factors_table(factors)
         report.find(_factors(choices, table if authors.stress else None))
+    goals = read_goals(plan.out / "rows" / GOALS)
+    if goals:
+        report.find(_goals(goals))
     report.say("## Five agents per environment", _describe_seeds(plan))
     kept = [name for name in stress.columns if name != "paper: cases"]
     report.add(pick(stress, kept), Picture.of(_figure(stress), "agents", CAPTION))
@@ -49,6 +57,8 @@ def page(plan: Plan) -> Report:
             report.add(white_table(authors))
     if factors:
         report.say("## Choices of the authors' training", _describe_factors()).add(choices)
+    if goals:
+        report.say("## Agents conditioned on goals and on preferences", _describe_goals(goals)).add(goals_table(goals))
     report.appendix += [stress, seeding, *others]
     return report
 
@@ -83,15 +93,24 @@ def _seeding(rows: SeedRows) -> str:
 
 
 def _authors(table: Table, white: Table) -> str:
-    cells = cells_of(table)
-    cases, solved, infeasible = (
-        sum(line["cases"] for line in cells),
-        sum(line["CF-ZOO as run [95 % CI]"].successes for line in cells),
-        sum(line["proven infeasible"] for line in cells),
+    """State the rates of whole stress tests and of samples apart."""
+    sampled = {LABELS[name] for name in NOT_IN_PAPER}
+    whole, samples = ([c for c in cells_of(table) if (c["environment"] in sampled) == part] for part in (False, True))
+    rates = [
+        Proportion(sum(c["CF-ZOO as run [95 % CI]"].successes for c in cells), sum(c["cases"] for c in cells))
+        for cells in (whole, samples)
+    ]
+    infeasible = [sum(c["proven infeasible"] for c in cells) for cells in (whole, samples)]
+    more = (
+        f" On {len(samples)} further agents, it solves {rates[1].successes} of {rates[1].cases} cases of two commands "
+        f"each ({rates[1]} %), and {infeasible[1]} are proven infeasible."
+        if samples
+        else ""
     )
     return (
-        f"**On {len(cells)} agents that the authors published, CF-ZOO as run solves {solved:,} of {cases:,} cases** "
-        f"({Proportion(solved, cases)} %), and {infeasible:,} are proven infeasible.{_white(white)}"
+        f"**On {len(whole)} agents that the authors published, CF-ZOO as run solves {rates[0].successes:,} of "
+        f"{rates[0].cases:,} cases** of the whole stress test ({rates[0]} %), and {infeasible[0]} are proven "
+        f"infeasible.{more}{_white(white)}"
     )
 
 
@@ -101,7 +120,7 @@ def _white(table: Table) -> str:
         return ""
     rates = [cells[-1][name] for name in table.columns[3:]]
     return (
-        f" Of the {cells[-1]['cases']} cases of the comparison, CF-ZOO solves {rates[0]} %, White-CW {rates[1]} % with "
+        f" Of {cells[-1]['cases']} cases of the comparison, CF-ZOO solves {rates[0]} %, White-CW {rates[1]} % with "
         f"confidence 0 and {rates[2]} % with 0.05."
     )
 
@@ -119,7 +138,7 @@ def _factors(table: Table, authors: Table | None) -> str:
             "**We did not find why fewer DST cases are feasible with the authors' agent than with ours.** "
             f"{tried}{raised}"
         )
-    names = " and ".join(line["variant"] for line in lower)
+    names = " and ".join(line["variant"].replace("their", "the authors'") for line in lower)
     effects = " and ".join(
         f"{line['DST']:.1f} % of the cases are feasible instead of {lines[0]['DST']:.1f} % ({line[DIFFERENCE]:+.1f} "
         f"points, Student {line[INTERVAL]})"
@@ -190,6 +209,38 @@ def _describe_authors(rows: OtherRows) -> str:
         "they have other probabilities. Their encodings, masks, search regions and step limits are the authors'. "
         f"Minecart's three checkpoints are absent from the copy that we could read.{imported} Four-Room, Lander, Car "
         f"and Reacher were not measured.{white} `benchmarks/authors_agents.py` repeats the measurement."
+    )
+
+
+def _goals(rows: Sequence[GoalAnswer]) -> str:
+    """State what is proven, and what the other searches solve."""
+    exact = [row for row in rows if row.search == EXACT]
+    proven = sum(row.status.startswith("proven") for row in exact)
+    feasible = {row.question for row in rows if row.distance is not None}
+    solved = {
+        search: Proportion(sum(row.distance is not None for row in rows if row.search == search), len(feasible))
+        for search in ("boundary", "cf-zoo")
+    }
+    return (
+        f"**Agents conditioned on goals are explained with proofs, too**: for {len({row.agent for row in rows})} "
+        f"agents of Stable-Baselines3, the exact search proves {proven} of {len(exact)} answers, at a median of "
+        f"{float(np.median([row.seconds for row in exact])):.2f} CPU s. Of {len(feasible)} feasible questions, "
+        f"Boundary solves {solved['boundary']} % and CF-ZOO {solved['cf-zoo']} %."
+    )
+
+
+def _describe_goals(rows: Sequence[GoalAnswer]) -> str:
+    agents = {row.agent: row for row in rows}.values()
+    reached = " and ".join(
+        f"*{row.agent}* ({row.size} coordinates) reaches {row.reached} of {row.tests} goals" for row in agents
+    )
+    return (
+        "The paper names both kinds of agents as future work. We trained DQN with hindsight experience replay (HER) to "
+        f"move to a point: {reached}. The command is the goal; the search region has every goal of the environment. "
+        "Each question is about another action at a step of a greedy episode. *The model takes the foil*: under the "
+        "quoted goal, the model's own `predict` returns the foil. The searches have their default settings. "
+        "`python benchmarks/goals.py` repeats the measurement. Agents of MORL-Baselines that are conditioned on "
+        "preferences have a [page of their own](../../benchmarks/results/preferences.md)."
     )
 
 

@@ -61,8 +61,9 @@ def _grid(against: Table, complete: bool) -> str:
     paper = f" The paper calls {AUDIT['grid-infeasible']} cases infeasible by such a grid." if complete else ""
     share = Proportion(none, none + some)
     return (
-        f"**A grid of 200 values is no proof**: of {share.cases:,} feasible failures on which it was run, it has no "
-        f"valid command for {none:,} ({share} %), because these lie between its points.{paper} It contradicts no proof."
+        f"**A grid of 200 values is no proof**: of {share.cases:,} feasible failures on which it was run, it "
+        f"misses every valid command in {none:,} ({share} %), because these lie between its points.{paper} It finds "
+        "none where a proof says that there is none."
     )
 
 

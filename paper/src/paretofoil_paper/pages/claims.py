@@ -27,6 +27,7 @@ from paretofoil_paper.claims.trainings import (
     MEASURES,
     STAGED,
     STAGED_SEEDS,
+    TESTS,
     ablation_table,
     read_trainings,
     staged,
@@ -61,13 +62,14 @@ def page(plan: Plan) -> Report:
         report.find(_horizons(horizons))
     report.find(_front(fronts))
     trainings = read_trainings(plan.out / "rows" / FILE)
-    if trainings:
-        report.find(_stages(stages_table(trainings), len(staged(trainings))))
+    stages, count = stages_table(trainings), len(staged(trainings))
+    if trainings and _tell_apart(stages):
+        report.find(_stages(stages, count))
     report.say(
         f"Words in bold italics are quoted from the paper. {REACHABLE_PROTOCOL} Sparsity is also measured in the "
         "paper's search region. Three further claims are on other pages: a budget of 50,000 ([audit](audit.md)), "
-        "seeding ([agents](agents.md)) and speed ([comparison](comparison.md)). Agents conditioned on preferences, "
-        "which the paper names as future work, have a [page of their own](../../benchmarks/results/preferences.md).",
+        "seeding ([agents](agents.md)) and speed ([comparison](comparison.md)). Agents conditioned on goals and "
+        "on preferences, which the paper names as future work, are on the page about [agents](agents.md).",
         "## Sparsity",
         _describe_sparsity(paper, reachable),
     )
@@ -87,9 +89,7 @@ def page(plan: Plan) -> Report:
     if horizons:
         report.appendix.append(horizon_table(horizons))
     if trainings:
-        report.say("## Well-trained and poorly trained agents", _describe_training(len(staged(trainings)))).add(
-            stages_table(trainings)
-        )
+        report.say("## Well-trained and poorly trained agents", _describe_training(stages, count)).add(stages)
         report.say("## Trimming and shorter-first", _describe_ablation()).add(ablation_table(trainings))
     if pairs:
         report.appendix.append(undertrained_table(pairs))
@@ -187,32 +187,47 @@ def _describe_desiderata() -> str:
     )
 
 
-def _stages(table: Table, agents: int) -> str:
-    """State which measures tell well-trained agents apart in every environment, by intervals without 0.5."""
+def _sides(table: Table) -> dict[str, set[int]]:
+    """Return for each measure on which sides of 0.5 its intervals lie; 0 if an interval contains it."""
     sides = {}
     for line in cells_of(table):
         intervals = [cell for column, cell in line.items() if column.endswith("[95 % CI]") and cell is not None]
         sides[line["measure"]] = {1 if i.low > 0.5 else -1 if i.high < 0.5 else 0 for i in intervals}
+    return sides
+
+
+def _tell_apart(table: Table) -> bool:
+    """Return whether a measure tells well-trained agents apart in an environment."""
+    return any(found - {0} for found in _sides(table).values())
+
+
+def _stages(table: Table, agents: int) -> str:
+    """State which measures tell well-trained agents apart, by intervals without 0.5."""
+    sides = _sides(table)
     everywhere = [name for name, found in sides.items() if found in ({1}, {-1})]
     somewhere = [name for name, found in sides.items() if found - {0}]
-    told = " and ".join(f"*{name}*" for name in everywhere)
+    told, in_some = (" and ".join(f"*{name}*" for name in names) for names in (everywhere, somewhere))
     extent = (
         "in three environments" if everywhere else "in some environments only" if somewhere else "in no environment"
     )
+    verb = "does" if len(somewhere) == 1 else "do"
     return (
         f"**Explanations tell well-trained agents from poorly trained ones {extent}**: of {len(MEASURES)} measures, "
-        f"{len(somewhere)} do so in at least one of three environments ({agents} agents; the interval of the "
-        f"AUROC excludes 50 %), and {len(everywhere) or 'none'} in the same direction in all of them"
-        f"{': ' + told if everywhere else ''}."
+        f"{len(somewhere) or 'none'} {verb} in at least one of three environments"
+        f"{' (' + in_some + ')' if somewhere else ''}, and {len(everywhere) or 'none'} in the same direction in all of "
+        f"them{': ' + told if everywhere else ''} ({agents} agents; the interval of the AUROC, corrected for {TESTS} "
+        "tests, excludes 50 %)."
     )
 
 
-def _describe_training(agents: int) -> str:
+def _describe_training(table: Table, agents: int) -> str:
+    planned = len(STAGED) * len(STAGED_SEEDS)
+    missing = f" {agents} of {planned} planned agents are measured." if agents < planned else ""
     return (
-        "The paper asks whether counterfactuals help to tell a well-trained agent from a poorly trained one. In each "
-        "environment, agents with different seeds were trained with 5, 10, 30 or 100 % of the steps. "
-        f"{agents} of {len(STAGED) * len(STAGED_SEEDS)} planned agents are measured, so the intervals are wide. "
-        "`python benchmarks/trainings.py` repeats the measurement. The appendix has one early agent of Minecart."
+        "The paper asks whether counterfactuals help to tell a well-trained agent from a poorly trained one. "
+        f"{'' if _tell_apart(table) else _stages(table, agents) + ' '}In each environment, agents with different seeds "
+        f"were trained with 5, 10, 30 or 100 % of the steps.{missing} `python benchmarks/trainings.py` repeats the "
+        "measurement. The appendix has one early agent of Minecart."
     )
 
 

@@ -72,9 +72,9 @@ def _reason(of_stress: list[Difference]) -> str:
     feasible, solved = (max(parts, key=lambda d: abs(getattr(d, part))) for part in ("from_feasible", "from_recovery"))
     return (
         f"**The search is the same, the agents are not**: of the {total.points:+.1f} points, "
-        f"{total.from_feasible:+.1f} are a larger or smaller share of feasible cases (above all in "
+        f"{total.from_feasible:+.1f} come from the share of feasible cases (above all in "
         f"{feasible.environment}: {feasible.ours.feasible_share:.0f} % here, {feasible.paper.feasible_share:.0f} % in "
-        f"the paper), and {total.from_recovery:+.1f} the share of these that is solved (above all in "
+        f"the paper), and {total.from_recovery:+.1f} from the share of these that is solved (above all in "
         f"{solved.environment}). The mix of environments alone makes {case_mix(parts):+.1f} points."
     )
 

@@ -1,0 +1,97 @@
+"""Goal-conditioned agents of Stable-Baselines3: the answers of three searches to the same questions.
+
+`benchmarks/goals.py` trains the agents and records the rows.
+"""
+
+import csv
+from collections.abc import Sequence
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+
+from paretofoil.core.answer import Status
+from paretofoil.study.statistics import Proportion
+from paretofoil.study.table import Table
+
+FILE = "goals.csv"
+EXACT = "exact"
+
+
+@dataclass(frozen=True)
+class GoalAnswer:
+    """One answer, with the agent that it is about."""
+
+    agent: str
+    size: int
+    """Coordinates of a goal."""
+    reached: int
+    """Test episodes in which the agent reaches its goal."""
+    tests: int
+    episode: int
+    step: int
+    foil: int
+    search: str
+    status: str
+    distance: float | None
+    """Scaled distance of the closest command that the search found."""
+    queries: int
+    boxes: int
+    """Bound evaluations of the proof."""
+    seconds: float
+    """CPU time."""
+    takes_foil: bool | None
+    """Whether the model itself chooses the foil under the quoted goal; None without an answer."""
+
+    @property
+    def question(self) -> tuple[str, int, int, int]:
+        return self.agent, self.episode, self.step, self.foil
+
+
+def read_goals(path: Path) -> list[GoalAnswer]:
+    if not path.is_file():
+        return []
+    with path.open(newline="") as file:
+        return [_answer(row) for row in csv.DictReader(file)]
+
+
+def _answer(row: dict[str, str]) -> GoalAnswer:
+    whole = ("size", "reached", "tests", "episode", "step", "foil", "queries", "boxes")
+    values: dict[str, Any] = {**row, **{name: int(row[name]) for name in whole}, "seconds": float(row["seconds"])}
+    values["distance"] = float(row["distance"]) if row["distance"] else None
+    values["takes_foil"] = row["takes_foil"] == "True" if row["takes_foil"] else None
+    return GoalAnswer(**values)
+
+
+def goals_table(rows: Sequence[GoalAnswer]) -> Table:
+    """Return what each search solves, how close its answers are, and what they cost."""
+    optimum = {row.question: row.distance for row in rows if row.search == EXACT}
+    feasible = {row.question for row in rows if row.distance is not None}
+    lines: list[tuple[Any, ...]] = []
+    agents = dict.fromkeys((row.agent, row.search) for row in rows)
+    for agent, search in agents:
+        group = [row for row in rows if (row.agent, row.search) == (agent, search)]
+        solved = [row for row in group if row.distance is not None]
+        ratios = [row.distance / best for row in solved if (best := optimum[row.question])]  # type: ignore[operator]
+        statuses = [row.status for row in group]
+        proven = [statuses.count(status.value) for status in (Status.PROVEN_CLOSEST, Status.PROVEN_INFEASIBLE)]
+        lines.append(
+            (
+                f"{agent}, {search}",
+                len(group),
+                Proportion(len(solved), sum(row.question in feasible for row in group)),
+                *(proven if search == EXACT else (None, None)),
+                float(np.median(ratios)) if ratios else None,
+                *(int(np.median([getattr(row, cost) for row in group])) for cost in ("queries", "boxes")),
+                float(np.median([row.seconds for row in group])),
+                f"{sum(bool(row.takes_foil) for row in solved)} of {len(solved)}",
+            )
+        )
+    columns = (
+        *("agent, search", "questions", "feasible ones solved [95 % CI]", "proven closest", "proven infeasible"),
+        *("median distance / optimum", "median queries", "median bound evaluations", "median CPU s"),
+        "the model takes the foil",
+    )
+    note = "Feasible: one of the searches finds a goal under which the foil wins. Costs are over all questions."
+    return Table("Goal-conditioned agents, by search", columns, tuple(lines), note)
