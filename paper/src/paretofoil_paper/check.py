@@ -617,7 +617,10 @@ def authors_agents(rows: Rows, seeds: Table) -> tuple[Table, Table, list[Expecte
 
 
 def goals(rows: Rows) -> tuple[Table, list[Expected]]:
-    lines, table = rows.table("goals.csv"), dict[tuple[str, str], list[Expected]]()
+    table: Table = {}
+    lines = rows.table("goals.csv") if rows.has("goals.csv") else []
+    if not lines:
+        return table, []
 
     def key(line: dict[str, Any]) -> tuple[str, ...]:
         return line["agent"], line["episode"], line["step"], line["foil"]
