@@ -32,6 +32,11 @@ def length(z: np.ndarray, norm: Norm = "l2") -> np.ndarray:
     return np.abs(z).sum(axis=-1) if norm == "l1" else np.abs(z).max(axis=-1)
 
 
+def clip(z: np.ndarray | float, low: np.ndarray | float, high: np.ndarray | float) -> np.ndarray:
+    """Return the nearest numbers between low and high; `np.clip` takes several times as long for small arrays."""
+    return np.minimum(np.maximum(z, low), high)
+
+
 @dataclass(frozen=True)
 class Objective:
     """One number of a command, with its name and unit."""

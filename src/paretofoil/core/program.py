@@ -210,11 +210,11 @@ class Affine:
 
     def __call__(self, values: Arrays) -> np.ndarray:
         """Return the values (..., N, n), given those (..., N, size) of all nodes."""
-        (first, weight), *others = self.weights.items()
-        total: np.ndarray = values[first] @ weight.swapaxes(-1, -2)
-        for node, weight in others:
-            total = total + values[node] @ weight.swapaxes(-1, -2)
-        return total + self.bias[..., None, :]
+        total: np.ndarray | None = None
+        for node, weight in self.weights.items():
+            part = values[node] @ weight.swapaxes(-1, -2)
+            total = part if total is None else total + part
+        return total + self.bias[..., None, :]  # type: ignore[operator]
 
     def moved_by(self, errors: Arrays) -> np.ndarray:
         """Return the largest change (N, n), given that (N, size) of all nodes."""
@@ -385,17 +385,17 @@ class Program:
         Rows are (..., N, n); with `several` functions of each point (..., N or 1, K, n).
         """
         derivatives = dict(rows)
-        for k, node in reversed(list(enumerate(self.nodes, start=1))):
+        for k in range(len(self.nodes), 0, -1):
             if k not in derivatives:
                 continue
-            inside, result = given[k - 1], values[k]
+            node, inside, result = self.nodes[k - 1], given[k - 1], values[k]
             if several:
                 inside, result = [x[..., None, :] for x in inside], result[..., None, :]
             for operand, pulled in zip(node.operands, node.kind.pull(derivatives.pop(k), inside, result), strict=True):
                 for source, weight in operand.weights.items():
                     part = pulled @ (weight[..., None, :, :] if several else weight)
                     derivatives[source] = derivatives[source] + part if source in derivatives else part
-        return derivatives.get(0, np.zeros(1))
+        return derivatives[0] if 0 in derivatives else np.zeros(1)
 
     def inputs(self, commands: np.ndarray) -> np.ndarray:
         """Return the inputs of all functions of single numbers: (N, d) -> (N, units)."""

@@ -118,6 +118,11 @@ def rows_times(rows: np.ndarray, vectors: np.ndarray) -> np.ndarray:
     return np.matmul(rows, vectors[:, :, None])[:, :, 0]
 
 
+def spread(array: np.ndarray, shape: tuple[int, ...]) -> np.ndarray:
+    """Return an array, broadcast if it does not have the shape; `np.broadcast_to` takes as long as a small product."""
+    return array if array.shape == shape else np.broadcast_to(array, shape)
+
+
 @dataclass(frozen=True, eq=False)
 class HalfSpaces:
     """Upper bounds of the margins over K rivals in B boxes: margin <= slopes . z + offsets for all z of the box."""

@@ -1,7 +1,7 @@
 """Branch and bound over boxes: the nearest point at which all margins reach a level, or a proof that there is none."""
 
 from collections.abc import Callable
-from dataclasses import dataclass, fields
+from dataclasses import dataclass
 from functools import cached_property
 from typing import Self
 
@@ -128,7 +128,7 @@ class Columns:
 
     @property
     def columns(self) -> list[np.ndarray]:
-        return [getattr(self, field.name) for field in fields(self)]  # type: ignore[arg-type]
+        return [getattr(self, name) for name in self.__match_args__]  # type: ignore[attr-defined]
 
     def __getitem__(self, index: np.ndarray | slice) -> Self:
         return type(self)(*(column[index] for column in self.columns))
@@ -137,7 +137,7 @@ class Columns:
         return type(self)(*map(np.concatenate, zip(self.columns, other.columns, strict=True)))
 
     def __len__(self) -> int:
-        return len(self.columns[0])
+        return len(getattr(self, self.__match_args__[0]))  # type: ignore[attr-defined]
 
 
 @dataclass(frozen=True, eq=False)

@@ -6,6 +6,7 @@ from functools import cache, partial
 
 import numpy as np
 
+from paretofoil.core.command import clip
 from paretofoil.core.program import ACTIVATIONS, GATED, Elementwise, Function
 from paretofoil.proof.bounds import AffineForm, rows_times
 
@@ -41,8 +42,10 @@ class Relaxation:
 
     def flat(self) -> "Relaxation":
         """Return the relaxation with slope 0 below each unstable ReLU; the same object if nothing changes."""
+        if self.parallel:
+            return self
         unstable = (self.slope_low > 0.0) & (self.slope_high < 1.0)
-        if self.parallel or not unstable.any():
+        if not unstable.any():
             return self
         return replace(self, slope_low=np.where(unstable, 0.0, self.slope_low))
 
@@ -90,7 +93,7 @@ def _relax_sigmoid(low: np.ndarray, high: np.ndarray) -> Relaxation:
     width = high - low
     wide = width > _SMALL_WIDTH
     slope = np.where(wide, (at_high - at_low) / np.where(wide, width, 1.0), at_low * (1.0 - at_low))
-    slope = np.clip(slope, 1e-300, 0.25)
+    slope = clip(slope, 1e-300, 0.25)
     value = 0.5 + 0.5 * np.sqrt(1.0 - 4.0 * slope)  # sigmoid(t), where sigmoid' = slope
     t = np.log(value * value / slope)
     touch = value - slope * t

@@ -6,7 +6,7 @@ all counterfactuals of the box.
 
 import numpy as np
 
-from paretofoil.core.command import Norm, length
+from paretofoil.core.command import Norm, clip, length
 
 Nearest = tuple[np.ndarray, np.ndarray]
 """A lower bound of the distance (B,), or what it is made of, and the points (B, d)."""
@@ -29,7 +29,7 @@ def nearest(slopes: np.ndarray, levels: np.ndarray, low: np.ndarray, high: np.nd
     slopes (B, K, d), levels (B, K), boxes low, high (B, d). For one half-space the bound is exact. For several it is a
     dual value, which is never too large, and the point lies only approximately in all of them. Returns (B,), (B, d).
     """
-    z = np.clip(0.0, low, high)
+    z = clip(0.0, low, high)
     bound = length(z, norm)
     if slopes.shape[1] == 0 or len(slopes) == 0:
         return bound, z
@@ -43,16 +43,16 @@ def _nearest_l2(slopes: np.ndarray, levels: np.ndarray, low: np.ndarray, high: n
 
     The farthest half-space alone is solved exactly. Where its point is outside another one, Newton steps follow.
     """
-    norms = np.maximum(np.linalg.norm(slopes, axis=2), _TINY)
+    norms = np.maximum(length(slopes), _TINY)
     everyone, hardest = np.arange(len(low)), (levels / norms).argmax(axis=1)
     slope, level = slopes[everyone, hardest], levels[everyone, hardest]
     single = _step(np.zeros_like(low), slope, level, low, high)
-    z = np.clip(single[:, None] * slope, low, high)
+    z = clip(single[:, None] * slope, low, high)
     dual = 0.5 * (z * z).sum(axis=1) + single * (level - (slope * z).sum(axis=1))
     if slopes.shape[1] == 1:
         return np.sqrt(2.0 * np.maximum(dual, 0.0)), z
     missing = levels - np.matmul(slopes, z[:, :, None])[:, :, 0]
-    several = np.flatnonzero((missing > 1e-9 * norms).any(axis=1))
+    several = (missing > 1e-9 * norms).any(axis=1).nonzero()[0]
     if len(several):
         mu = np.zeros((len(several), slopes.shape[1]))
         mu[np.arange(len(several)), hardest[several]] = single[several]
@@ -70,7 +70,7 @@ def _newton(slopes: np.ndarray, levels: np.ndarray, low: np.ndarray, high: np.nd
     everyone, identity = np.arange(len(low)), np.eye(slopes.shape[1])
     for step in range(_NEWTON_STEPS + 1):
         pull = (mu[:, None, :] @ slopes)[:, 0]
-        z = np.minimum(np.maximum(pull, low), high)
+        z = clip(pull, low, high)
         missing = levels - (slopes @ z[:, :, None])[:, :, 0]  # (B, K), the gradient
         active, worst = mu > 0.0, missing.argmax(axis=1)
         going = np.where(active, np.abs(missing), missing).max(axis=1) > _MISSED  # no box depends on the others
@@ -104,7 +104,7 @@ def _step(rest: np.ndarray, slope: np.ndarray, level: np.ndarray, low: np.ndarra
     breaks = np.where(np.concatenate([moving, moving], axis=1), np.maximum(breaks, 0.0), 0.0)
     breaks = np.concatenate([np.zeros((len(breaks), 1)), np.sort(breaks, axis=1)], axis=1)  # (B, 2 d + 1)
     points = rest[:, None, :] + breaks[:, :, None] * slope[:, None, :]
-    points = np.minimum(np.maximum(points, low[:, None, :]), high[:, None, :])
+    points = clip(points, low[:, None, :], high[:, None, :])
     values = np.matmul(points, slope[:, :, None])[:, :, 0]  # (B, 2 d + 1), increasing
     right = np.minimum((values < level[:, None]).sum(axis=1), breaks.shape[1] - 1)
     left = np.maximum(right - 1, 0)
@@ -113,7 +113,7 @@ def _step(rest: np.ndarray, slope: np.ndarray, level: np.ndarray, low: np.ndarra
     rise = value_right - value_left
     share = np.where(rise > 1e-30, (level - value_left) / np.maximum(rise, 1e-30), 1.0)
     t_left, t_right = breaks[everyone, left], breaks[everyone, right]
-    return np.where(right == 0, 0.0, t_left + np.clip(share, 0.0, 1.0) * (t_right - t_left))
+    return np.where(right == 0, 0.0, t_left + clip(share, 0.0, 1.0) * (t_right - t_left))
 
 
 def _nearest_l1(slopes: np.ndarray, levels: np.ndarray, low: np.ndarray, high: np.ndarray) -> Nearest:
@@ -181,7 +181,7 @@ def cut(
 def _cut_by_ball(low: np.ndarray, high: np.ndarray, radius: float, norm: Norm) -> tuple[np.ndarray, np.ndarray]:
     if not np.isfinite(radius):
         return low, high
-    least = np.abs(np.clip(0.0, low, high))
+    least = np.abs(clip(0.0, low, high))
     if norm == "linf":
         reach = np.full_like(low, radius)
     elif norm == "l1":
@@ -194,9 +194,9 @@ def _cut_by_ball(low: np.ndarray, high: np.ndarray, radius: float, norm: Norm) -
 
 def _cap(slopes: np.ndarray, levels: np.ndarray, radius: float) -> tuple[np.ndarray, np.ndarray]:
     """Return the range of each coordinate over the part of the ball in each half-space: (B, K, d) each."""
-    norms = np.maximum(np.linalg.norm(slopes, axis=2, keepdims=True), _FLAT)
+    norms = np.maximum(length(slopes)[:, :, None], _FLAT)
     normal = slopes / norms
-    height = np.clip(levels[:, :, None] / norms, -2.0 * radius, 2.0 * radius)  # not farther than needed
+    height = clip(levels[:, :, None] / norms, -2.0 * radius, 2.0 * radius)  # not farther than needed
     rim = np.sqrt(np.maximum(radius * radius - height * height, 0.0)) * np.sqrt(np.maximum(1.0 - normal * normal, 0.0))
     high = np.where(normal * radius >= height, radius, height * normal + rim)
     low = np.where(-normal * radius >= height, -radius, height * normal - rim)

@@ -80,7 +80,7 @@ class Forward:
         radius: float = np.inf,
     ) -> None:
         self.program, self.pads, self.rounded = program, pads, size is not None
-        self.radius = radius if _farthest(low, high) > radius else np.inf
+        self.radius = radius if np.isfinite(radius) and _farthest(low, high) > radius else np.inf
         form = AffineForm.of_boxes(low, high)
         self.forms, self.floors, self.ceilings = [form], [low], [high]
         self.sizes = [size]
@@ -154,7 +154,9 @@ def _relax(node: Node, operands: Sequence[Bounded]) -> tuple[Lines, np.ndarray, 
     """Return the relaxation of a node, and its smallest and largest outputs."""
     kind, least, most = node.kind, operands[0].least, operands[0].most
     if isinstance(kind, Elementwise):
-        return relax_elementwise(kind, np.maximum(least, node.lowest), np.maximum(most, node.lowest))
+        if np.isfinite(node.limit):
+            least, most = np.maximum(least, node.lowest), np.maximum(most, node.lowest)
+        return relax_elementwise(kind, least, most)
     if isinstance(kind, Product):
         ranges = [(operand.least, operand.most) for operand in operands]
         return relax_product(kind, [operand.form for operand in operands], ranges, node.limit)
@@ -189,4 +191,4 @@ def substitute(
             for source, weight in affine.weights.items():
                 through = apply(part, weight)
                 rows[source] = rows[source] + through if source in rows else through
-    return rows.get(0, np.zeros((1, program.num_outputs, program.dim))), offsets
+    return rows[0] if 0 in rows else np.zeros((1, program.num_outputs, program.dim)), offsets

@@ -16,7 +16,7 @@ from paretofoil.core.policy import FoldedValues, Policy, WhiteBoxPolicy, WhiteBo
 from paretofoil.core.program import STEEPEST, Elementwise, Function, Node, Product, Program, Rounding, Softmax
 from paretofoil.core.question import Question, log_odds
 from paretofoil.proof import taylor
-from paretofoil.proof.bounds import UNBOUNDED, HalfSpaces, in_chunks
+from paretofoil.proof.bounds import UNBOUNDED, HalfSpaces, in_chunks, spread
 from paretofoil.proof.linear import ROUNDING, Forward, Lines, RelaxedProgram, substitute
 
 _LARGEST = 1e80
@@ -97,7 +97,7 @@ class MarginNetwork:
         margins = self.program.output(values)
         rows = {k: weight[..., None, :, :] for k, weight in self.program.output.weights.items()}
         slopes = self.program.slopes(values, given, rows, several=True)
-        return margins, np.broadcast_to(slopes, (*margins.shape, z.shape[-1]))
+        return margins, spread(slopes, (*margins.shape, z.shape[-1]))
 
     def smallest_and_slopes(self, z: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
         """Return the smallest margin (..., N) at changes z (..., N, d), and its derivative; cheaper than all."""
@@ -176,11 +176,11 @@ class MarginNetwork:
         slopes, offsets = substitute(self.program, relaxed.nodes, lines, self.rounding is not None)
         shape = (count, *slopes.shape[1:])
         output = relaxed.output
-        offsets = np.broadcast_to(offsets + self.program.output.bias + output.pad + output.error, shape[:2])
+        offsets = spread(offsets + self.program.output.bias + output.pad + output.error, shape[:2])
         if self.pads is None:  # lines can be so steep that numbers overflow
             known = np.isfinite(offsets) & np.isfinite(slopes).all(axis=2)
             slopes, offsets = np.where(known[:, :, None], slopes, 0.0), np.where(known, offsets, UNBOUNDED)
-        return HalfSpaces(np.broadcast_to(slopes, shape), offsets)
+        return HalfSpaces(spread(slopes, shape), offsets)
 
     def relax(self, low: np.ndarray, high: np.ndarray, radius: float = np.inf) -> RelaxedProgram:
         """Return the nodes relaxed over boxes low, high (B, d), and the deployed error of the output."""

@@ -9,7 +9,7 @@ from typing import ClassVar
 
 import numpy as np
 
-from paretofoil.core.command import Norm, length
+from paretofoil.core.command import Norm, clip, length
 from paretofoil.proof import compiled
 from paretofoil.proof.branch_and_bound import Claim
 from paretofoil.proof.halfspace import nearest
@@ -149,7 +149,7 @@ class _Walks:
 
         Return False if all walks have ended.
         """
-        rows = np.flatnonzero((self.trust > self.oracle.shortest) & self.oracle.open())
+        rows = ((self.trust > self.oracle.shortest) & self.oracle.open()).nonzero()[0]
         if not len(rows):
             return False
         z, trust = self.z[rows], self.trust[rows, None]
@@ -160,7 +160,7 @@ class _Walks:
             rows, aims, z, low, high, trust = (part[going] for part in (rows, aims, z, low, high, trust))
             if not len(rows):
                 return True
-        tries = np.clip(z[:, None] + _SHARES[:, None] * (aims - z)[:, None], low[:, None], high[:, None])  # (n, T, d)
+        tries = clip(z[:, None] + _SHARES[:, None] * (aims - z)[:, None], low[:, None], high[:, None])  # (n, T, d)
         ahead = self.oracle.linearise(rows, aims, trust[:, 0], None) if self.oracle.sees_ahead else None
         if ahead is not None:
             tries = np.concatenate([self._corrected(rows, aims, *ahead)[:, None, :], tries], axis=1)
@@ -173,7 +173,7 @@ class _Walks:
             part[rows[moved], before] = part[rows[moved], 0]
         if ahead is not None:
             self._remember(rows[~moved], failed, aims[~moved], ahead[0][~moved], ahead[1][~moved])
-        new, slot = np.flatnonzero(moved | (ahead is None)), np.where(moved, 0, failed)
+        new, slot = (moved | (ahead is None)).nonzero()[0], np.where(moved, 0, failed)
         there, values, rows = tries[new, pick[new]], margins[new, pick[new]], rows[new]
         self._remember(rows, slot[new], there, *self.oracle.linearise(rows, there, self.trust[rows], values))
         return True
@@ -204,7 +204,7 @@ class _Walks:
         levels, base = levels.reshape(len(rows), -1), np.where(lost, z, 0.0)
         slopes = slopes.reshape(*levels.shape, z.shape[1])
         _, aims = nearest(slopes, levels, low - base, high - base, self.oracle.norm)
-        return np.clip(aims + base, low, high)
+        return clip(aims + base, low, high)
 
     def _corrected(self, rows: np.ndarray, aims: np.ndarray, margins: np.ndarray, slopes: np.ndarray) -> np.ndarray:
         """Return the aims (n, d), moved so that the linearisation of the lowest margin there reaches the level."""
@@ -213,7 +213,7 @@ class _Walks:
         each, lowest = np.arange(len(rows)), margins.argmin(axis=1)
         slope, missing = slopes[each, lowest], self.oracle.level[rows] + self.oracle.above - margins[each, lowest]
         share = missing / np.maximum((slope * slope).sum(axis=1), _STEEP)
-        return np.clip(aims + share[:, None] * slope, self.oracle.low[rows], self.oracle.high[rows])
+        return clip(aims + share[:, None] * slope, self.oracle.low[rows], self.oracle.high[rows])
 
     def _pick(self, rows: np.ndarray, tries: np.ndarray, margins: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
         """Return the try (n,) to move to (the closest valid one, or the largest margin), and which walks move."""
