@@ -175,9 +175,11 @@ def region_facets(question: Question, outwards: np.ndarray | float = 0.0) -> Fac
     """
     if not question.space.simplex:
         slopes, bounds = question.space.half_spaces
+        if not len(slopes):
+            return None
         spare = bounds - slopes @ question.command + np.abs(slopes) @ np.broadcast_to(outwards, question.command.shape)
         spare = spare + (2 * CONSTRAINT_SLACK if np.any(outwards) else 0.0)
-        return Facets(-slopes * question.space.scale, spare) if len(slopes) else None
+        return Facets(-slopes * question.space.scale, spare)
     low, high, command, basis = question.low, question.high, question.command, question.basis
     free = high > low
     capped = free & (high < 1.0 - (low.sum() - low) - FACET_ROUNDING)  # others follow from the lower sides and the sum

@@ -46,7 +46,7 @@ def _nearest_l2(slopes: np.ndarray, levels: np.ndarray, low: np.ndarray, high: n
     norms = np.maximum(length(slopes), _TINY)
     everyone, hardest = np.arange(len(low)), (levels / norms).argmax(axis=1)
     slope, level = slopes[everyone, hardest], levels[everyone, hardest]
-    single = _step(np.zeros_like(low), slope, level, low, high)
+    single = _step(slope, level, low, high)
     z = clip(single[:, None] * slope, low, high)
     dual = 0.5 * (z * z).sum(axis=1) + single * (level - (slope * z).sum(axis=1))
     if slopes.shape[1] == 1:
@@ -93,18 +93,18 @@ def _newton(slopes: np.ndarray, levels: np.ndarray, low: np.ndarray, high: np.nd
     return np.where(highest < level - 1e-9 * size, np.inf, dual), z
 
 
-def _step(rest: np.ndarray, slope: np.ndarray, level: np.ndarray, low: np.ndarray, high: np.ndarray) -> np.ndarray:
-    """Return the least t >= 0 with slope . clip(rest + t slope, low, high) >= level, or the largest breakpoint.
+def _step(slope: np.ndarray, level: np.ndarray, low: np.ndarray, high: np.ndarray) -> np.ndarray:
+    """Return the least t >= 0 with slope . clip(t slope, low, high) >= level, or the largest breakpoint.
 
     The left side is piecewise linear and non-decreasing in t: it is interpolated between its breakpoints.
     """
     moving = np.abs(slope) > _TINY
     safe = np.where(moving, slope, 1.0)
-    breaks = np.concatenate([(low - rest) / safe, (high - rest) / safe], axis=1)
-    breaks = np.where(np.concatenate([moving, moving], axis=1), np.maximum(breaks, 0.0), 0.0)
-    breaks = np.concatenate([np.zeros((len(breaks), 1)), np.sort(breaks, axis=1)], axis=1)  # (B, 2 d + 1)
-    points = rest[:, None, :] + breaks[:, :, None] * slope[:, None, :]
-    points = clip(points, low[:, None, :], high[:, None, :])
+    breaks = np.zeros((len(low), 2 * low.shape[1] + 1))
+    for side, place in ((low, slice(1, None, 2)), (high, slice(2, None, 2))):
+        breaks[:, place] = np.where(moving, np.maximum(side / safe, 0.0), 0.0)
+    breaks.sort(axis=1)
+    points = clip(breaks[:, :, None] * slope[:, None, :], low[:, None, :], high[:, None, :])
     values = np.matmul(points, slope[:, :, None])[:, :, 0]  # (B, 2 d + 1), increasing
     right = np.minimum((values < level[:, None]).sum(axis=1), breaks.shape[1] - 1)
     left = np.maximum(right - 1, 0)

@@ -84,7 +84,7 @@ class Forward:
         form = AffineForm.of_boxes(low, high)
         self.forms, self.floors, self.ceilings = [form], [low], [high]
         self.sizes = [size]
-        self.terms = [np.abs(low) + np.abs(high) + folded]
+        self.terms = [np.abs(low) + np.abs(high) + folded] if pads is None else []
         self.operations, self.count = 8, 0
 
     def run(self) -> RelaxedProgram:
@@ -94,8 +94,8 @@ class Forward:
     def affine(self, affine: Affine, error: Affine | None, last: bool = False) -> Bounded:
         """Return the bounds of an affine function; those of the output have no interval."""
         terms: np.ndarray | float = 0.0
-        self.operations += sum(weight.shape[-1] for weight in affine.weights.values()) + 8
         if self.pads is None:
+            self.operations += sum(weight.shape[-1] for weight in affine.weights.values()) + 8
             terms = sum((times(self.terms[k], np.abs(w)) for k, w in affine.weights.items()), np.abs(affine.bias))
             pad = ROUNDING * self.operations * terms
         else:

@@ -174,8 +174,9 @@ class _Walks:
         if ahead is not None:
             self._remember(rows[~moved], failed, aims[~moved], ahead[0][~moved], ahead[1][~moved])
         new, slot = (moved | (ahead is None)).nonzero()[0], np.where(moved, 0, failed)
-        there, values, rows = tries[new, pick[new]], margins[new, pick[new]], rows[new]
-        self._remember(rows, slot[new], there, *self.oracle.linearise(rows, there, self.trust[rows], values))
+        if len(new):
+            there, values, rows = tries[new, pick[new]], margins[new, pick[new]], rows[new]
+            self._remember(rows, slot[new], there, *self.oracle.linearise(rows, there, self.trust[rows], values))
         return True
 
     def _going(self, rows: np.ndarray, aims: np.ndarray) -> np.ndarray:
