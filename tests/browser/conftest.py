@@ -1,15 +1,11 @@
 """A real server on a free port of this machine, and a real Chromium that looks at it."""
 
-import os
-import re
 import shutil
-import subprocess
-import sys
 from collections.abc import Iterator
 from urllib.parse import urlsplit
 
 import pytest
-from visit import Visit
+from visit import Visit, serve
 
 BROWSER = next(filter(None, map(shutil.which, ("chromium", "chromium-browser", "google-chrome"))), None)
 
@@ -17,16 +13,7 @@ BROWSER = next(filter(None, map(shutil.which, ("chromium", "chromium-browser", "
 @pytest.fixture(scope="session")
 def address() -> Iterator[str]:
     """Where `paretofoil serve` says that the page is."""
-    command = [sys.executable, "-m", "paretofoil", "serve", "--port", "0", "--workers", "1"]
-    quiet = {**os.environ, "PYTHONUNBUFFERED": "1", "OMP_NUM_THREADS": "1", "COLUMNS": "200"}
-    server = subprocess.Popen(command, stdout=subprocess.PIPE, text=True, env=quiet)
-    assert server.stdout is not None
-    told = server.stdout.readline()
-    found = re.search(r"http://\S+", told)
-    assert found, f"expected the address of the page, got {told!r}"
-    yield found[0]
-    server.terminate()
-    server.communicate(timeout=30)
+    yield from serve()
 
 
 @pytest.fixture(scope="module")

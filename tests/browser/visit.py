@@ -1,6 +1,11 @@
 """A person's visit to the page, as the browser tests act it out."""
 
+import os
+import re
+import subprocess
+import sys
 import time
+from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
 
@@ -8,6 +13,20 @@ QUESTION = "#agent=deep-sea-treasure&command=8,-8&step=5&foil=down"
 """The link of the README's question."""
 PATIENCE = 60_000
 """Milliseconds for whatever is waited for; the machine may be busy."""
+
+
+def serve(*agents: str, folder: Path | None = None) -> Iterator[str]:
+    """The address of a server of these agents, or of all shipped ones, that runs in a folder."""
+    command = [sys.executable, "-m", "paretofoil", "serve", "--port", "0", "--workers", "1", *agents]
+    quiet = {**os.environ, "PYTHONUNBUFFERED": "1", "OMP_NUM_THREADS": "1", "COLUMNS": "200"}
+    server = subprocess.Popen(command, stdout=subprocess.PIPE, text=True, env=quiet, cwd=folder)
+    assert server.stdout is not None
+    told = server.stdout.readline()
+    found = re.search(r"http://\S+", told)
+    assert found, f"expected the address of the page, got {told!r}"
+    yield found[0]
+    server.terminate()
+    server.communicate(timeout=30)
 
 
 class Visit:

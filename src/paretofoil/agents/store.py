@@ -346,12 +346,17 @@ def module_address(text: str) -> str | None:
 
 def own_agent(address: str) -> Agent:
     """Import a module of the user and return its agent. The caller has checked that the module is allowed."""
+    agent = own_object(address)
+    if not isinstance(agent, Agent):
+        raise InvalidInput.expected(f"{address} to be an agent (pf.Agent)", type(agent).__name__)
+    return agent
+
+
+def own_object(address: str) -> Any:
+    """Import a module of the user and return its object, or what its function returns."""
     module, _, name = address.partition(":")
     try:
         value = getattr(import_module(module), name)
     except (ImportError, AttributeError) as error:
         raise InvalidInput.expected("an agent as module:name", f"{address} ({brief_words(error)})") from None
-    agent = value() if callable(value) and not isinstance(value, Agent) else value
-    if not isinstance(agent, Agent):
-        raise InvalidInput.expected(f"{address} to be an agent (pf.Agent)", type(agent).__name__)
-    return agent
+    return value() if callable(value) else value

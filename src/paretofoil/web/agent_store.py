@@ -18,13 +18,14 @@ from paretofoil.agents.store import (
     AgentDocument,
     list_agents,
     module_address,
-    own_agent,
+    own_object,
     read_agent,
 )
 from paretofoil.core.errors import InvalidInput, did_you_mean
 from paretofoil.core.json import brief, brief_words, write_document
 from paretofoil.web.errors import Busy, Conflict, NotFound
 from paretofoil.web.settings import Settings
+from paretofoil.web.state_policy import StatePolicy
 
 UPLOAD_NAME = re.compile(r"[a-z0-9][a-z0-9-]{0,62}")
 """Names of uploaded agents: safe as file names and in addresses."""
@@ -32,9 +33,23 @@ IN_MEMORY = "memory/"
 """Prefix of the address of an agent that exists in this process only."""
 
 
-def load_from(address: str) -> Agent:
-    """Return the agent of an address, which is a folder or module:name."""
-    return read_agent(address) if module_address(address) is None else own_agent(address)
+Shown = Agent | StatePolicy
+"""What the page shows: an agent, or a policy with free features of its state."""
+
+
+def load_from(address: str) -> Shown:
+    """Return the agent or policy of an address, which is a folder or module:name."""
+    if module_address(address) is None:
+        return read_agent(address)
+    own = own_object(address)
+    return own if isinstance(own, Agent) else StatePolicy(address, own)
+
+
+def check_agent(shown: Shown) -> Agent:
+    """Return an agent, which can be rolled out, or raise an error."""
+    if not isinstance(shown, Agent):
+        raise InvalidInput.expected("an agent with an environment", f"{shown.name}, of which only the policy is known")
+    return shown
 
 
 class AgentStore:
@@ -49,7 +64,7 @@ class AgentStore:
         """Names that are not used again: workers and clients may still hold results about them."""
         self._settings = settings
         self._lock = Lock()
-        self._agents: dict[str, tuple[Agent, str]] = {}
+        self._agents: dict[str, tuple[Shown, str]] = {}
         """Each with its address, from which worker processes load it."""
         self._uploads: Path | None = None
         if load:
@@ -71,20 +86,23 @@ class AgentStore:
     def hold(self, agent: Agent) -> str:
         """Hold an agent that exists in this process only, and return its name here, which another one may have."""
         names = [agent.name, *(f"{agent.name}-{number}" for number in range(2, len(self._agents) + 2))]
-        name = next(name for name in names if name not in self._agents or self.agent(name) is agent)
+        name = next(name for name in names if name not in self._agents or self.shown(name) is agent)
         self._agents[name] = agent, f"{IN_MEMORY}{name}"
         return name
 
     def names(self) -> list[str]:
         return list(self._agents)
 
-    def agent(self, name: str) -> Agent:
+    def shown(self, name: str) -> Shown:
         return self._find(name)[0]
+
+    def agent(self, name: str) -> Agent:
+        return check_agent(self.shown(name))
 
     def address(self, name: str) -> str:
         return self._find(name)[1]
 
-    def _find(self, name: str) -> tuple[Agent, str]:
+    def _find(self, name: str) -> tuple[Shown, str]:
         if name not in self._agents:
             raise NotFound.expected(f"an agent among {', '.join(self._agents)}", did_you_mean(name[:80], self._agents))
         return self._agents[name]
@@ -92,7 +110,8 @@ class AgentStore:
     def siblings(self, name: str) -> list[str]:
         """Return the other agents of the same environment."""
         environment = self.agent(name).environment.name
-        return [n for n, (a, _) in self._agents.items() if n != name and a.environment.name == environment]
+        agents = {n: a for n, (a, _) in self._agents.items() if n != name and isinstance(a, Agent)}
+        return [n for n, agent in agents.items() if agent.environment.name == environment]
 
     def upload(self, name: str, description: Mapping[str, Any], weights: str) -> None:
         """Add an agent in the library's format. It exists until the server stops.

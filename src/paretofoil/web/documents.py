@@ -24,15 +24,18 @@ from paretofoil.explanation.episodes import is_provable
 from paretofoil.explanation.questions import foils_of
 from paretofoil.search.registry import methods
 from paretofoil.show.numbers import quantities
-from paretofoil.web.agent_store import AgentStore
+from paretofoil.web.agent_store import AgentStore, Shown
 from paretofoil.web.episodes import EpisodeCache, EpisodeSpec
 from paretofoil.web.errors import NotFound
 from paretofoil.web.guide import GUIDES
+from paretofoil.web.state_policy import StatePolicy
 
 
 def agent_summary(store: AgentStore, name: str) -> dict[str, Any]:
     """Return what the list of agents shows of an agent."""
-    agent = store.agent(name)
+    agent = store.shown(name)
+    if isinstance(agent, StatePolicy):
+        return agent.summary(name)
     return {
         "name": name,
         "title": name.replace("-", " ").title(),
@@ -50,12 +53,15 @@ def agent_summary(store: AgentStore, name: str) -> dict[str, Any]:
 
 def agent_document(store: AgentStore, name: str) -> dict[str, Any]:
     """Return the description of an agent for the page."""
-    agent = store.agent(name)
+    agent = store.shown(name)
+    if isinstance(agent, StatePolicy):
+        return agent.document(name)
     space, guide = agent.space, GUIDES.get(agent.environment.name)
     return {
         **agent_summary(store, name),
         "phrases": list(agent.phrases),
         "space": {"kind": space.shape, **plain({"low": space.low, "high": space.high, "scale": space.scale})},
+        "observation": None,
         "front": agent.front.tolist(),
         "front_texts": [command_text(space, command) for command in agent.front],
         "achieved": None if agent.achieved is None else agent.achieved.tolist(),
@@ -75,7 +81,7 @@ def agent_document(store: AgentStore, name: str) -> dict[str, Any]:
     }
 
 
-def foil_names(agent: Agent) -> tuple[str, ...]:
+def foil_names(agent: Shown) -> tuple[str, ...]:
     """Return the actions that a foil can name; for continuous ones, more and less of each dimension."""
     return agent.actions if agent.actor is None else direction_names(agent.actions)
 
@@ -159,7 +165,7 @@ def command_text(space: CommandSpace, command: np.ndarray) -> str:
     return quantities(space.command_objectives, command, space.low, space.high)
 
 
-def folded_document(agent: Agent, state: Any) -> dict[str, Any]:
+def folded_document(agent: Shown, state: Any) -> dict[str, Any]:
     """Return the policy at a state as a small network of the command alone, which the page computes.
 
     It is the network that proofs bound, in float32: affine layers with activations between, first to last. Weights
@@ -188,9 +194,10 @@ def folded_document(agent: Agent, state: Any) -> dict[str, Any]:
     }
 
 
-def check_state(agent: Agent, state: Any) -> np.ndarray:
+def check_state(agent: Shown, state: Any) -> np.ndarray:
     """Return a state of the right length as float32. Numbers beyond float32 are refused."""
-    numbers = as_vector(state, "the state", agent.environment.observation_size)
+    size = agent.state_size if isinstance(agent, StatePolicy) else agent.environment.observation_size
+    numbers = as_vector(state, "the state", size)
     with np.errstate(over="ignore"):
         return as_vector(numbers.astype(np.float32), "the state").astype(np.float32)
 

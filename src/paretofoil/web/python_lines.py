@@ -5,17 +5,17 @@ from importlib import import_module
 from pathlib import Path
 from typing import Any
 
-from paretofoil.agents.agent import Agent
 from paretofoil.agents.store import module_address, shipped_folder
 from paretofoil.core.options import DEFAULTS, Options
 from paretofoil.explanation.outcome import Outcome
-from paretofoil.web.agent_store import IN_MEMORY
+from paretofoil.web.agent_store import IN_MEMORY, Shown
+from paretofoil.web.state_policy import StatePolicy
 
 _DEFAULTS: dict[str, Any] = {"steps": None, "search": "auto", "seed": 0}
 """The library's defaults: the lines name only what differs."""
 
 
-def python_lines(kind: str, agent: Agent, address: str, request: Mapping[str, Any]) -> str:
+def python_lines(kind: str, agent: Shown, address: str, request: Mapping[str, Any]) -> str:
     """Return the lines that load the agent, make the call that a job made, and print its result."""
     seconds = f"seconds={request['seconds']:g}"
     if kind == "atlas":
@@ -35,11 +35,15 @@ def python_lines(kind: str, agent: Agent, address: str, request: Mapping[str, An
         else:
             share = "" if request["share"] == Outcome.share else f", share={request['share']:g}"
             foil = f"foil=pf.outcome({request['outcome']!r}{share})"
-        calls = [
-            f"decision = pf.rollout({', '.join(['agent', command, *seed])})[{request['step']}]",
-            f"answer = pf.explain({', '.join(['agent', 'decision', foil, limits, *others])})",
-            "print(answer.paragraph())",
-        ]
+        if isinstance(agent, StatePolicy):
+            given_foil = foil if agent.features.actions else f"foil={request['foil']}"
+            calls = [f"answer = pf.explain({', '.join(['agent', f'state={command}', given_foil, limits, *others])})"]
+        else:
+            calls = [
+                f"decision = pf.rollout({', '.join(['agent', command, *seed])})[{request['step']}]",
+                f"answer = pf.explain({', '.join(['agent', 'decision', foil, limits, *others])})",
+            ]
+        calls.append("print(answer.paragraph())")
     elif kind == "flip-map":
         calls = [f"flips = pf.explain_episode({', '.join(['agent', command, limits, *others])})", "print(flips)"]
     elif agent.actor is not None:
@@ -58,7 +62,7 @@ def _load_lines(address: str) -> list[str]:
         return ["import paretofoil as pf", "", "# `agent` is the agent that you explore"]
     if module_address(address) is not None:
         module, _, name = address.partition(":")
-        call = "" if isinstance(getattr(import_module(module), name), Agent) else "()"
+        call = "()" if callable(getattr(import_module(module), name)) else ""
         return ["import paretofoil as pf", f"import {module}", "", f"agent = {module}.{name}{call}"]
     folder = Path(address)
     name = folder.name if folder.parent == shipped_folder() else address

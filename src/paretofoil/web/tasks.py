@@ -9,9 +9,11 @@ from typing import Any
 import numpy as np
 from PIL import Image, ImageDraw
 
-from paretofoil.agents.agent import Agent, as_command, decision_in, rollout
+from paretofoil.agents.agent import Agent, decision_in, rollout
 from paretofoil.core.amounts import query_amounts
 from paretofoil.core.answer import Answer
+from paretofoil.core.command import as_vector
+from paretofoil.core.decision import Decision
 from paretofoil.core.errors import InvalidInput
 from paretofoil.core.influence import Influence
 from paretofoil.core.json import plain
@@ -22,7 +24,7 @@ from paretofoil.explanation.outcome import check_outcome, outcome
 from paretofoil.explanation.questions import find_action, make_questions
 from paretofoil.search.registry import choose_search
 from paretofoil.show.sentences import runs_text
-from paretofoil.web.agent_store import load_from
+from paretofoil.web.agent_store import Shown, check_agent, load_from
 from paretofoil.web.documents import (
     check_state,
     command_text,
@@ -34,6 +36,7 @@ from paretofoil.web.documents import (
 )
 from paretofoil.web.episodes import EpisodeCache, EpisodeSpec
 from paretofoil.web.python_lines import python_lines
+from paretofoil.web.state_policy import StatePolicy
 
 Request = Mapping[str, Any]
 Report = Callable[[float, Sequence[Any]], None]
@@ -45,10 +48,12 @@ LONG_TASKS = frozenset({"flip-map", "influence"})
 load_cached = lru_cache(maxsize=32)(load_from)
 
 
-def run_task(task: Mapping[str, Any], report: Report, load: Callable[[str], Agent] = load_cached) -> Any:
+def run_task(task: Mapping[str, Any], report: Report, load: Callable[[str], Shown] = load_cached) -> Any:
     """Return the result of a task: {"kind", "address" of the agent, "request": the fields of the HTTP request}."""
     kind, address, request = task["kind"], task["address"], task["request"]
     agent = load(address)
+    if kind not in STATE_TASKS:
+        check_agent(agent)
     if kind in QUICK_TASKS:
         return QUICK_TASKS[kind](agent, request)
     return {**JOB_TASKS[kind](agent, request, report), "python": python_lines(kind, agent, address, request)}
@@ -65,7 +70,24 @@ def _spec(request: Request) -> EpisodeSpec:
     return EpisodeSpec(request["agent"], tuple(request["command"]), request["seed"], request.get("since"), other)
 
 
-def _episode(agent: Agent, request: Request) -> Any:
+def _decision(agent: Shown, request: Request) -> Decision:
+    """Return the decision that a question is about; the command of a policy with free features is its observation."""
+    if not isinstance(agent, StatePolicy):
+        return _EPISODES.decision(agent, _spec(request), request["step"])
+    if request["outcome"] is not None or request["step"]:
+        got = "an outcome" if request["step"] == 0 else f"step {request['step']}"
+        raise InvalidInput.expected(f"a foil at step 0: nothing can be rolled out with {agent.name}", got)
+    return agent.decision_at(check_state(agent, request["command"]))
+
+
+def _subject(agent: Shown) -> Any:
+    return agent.policy if isinstance(agent, StatePolicy) else agent
+
+
+def _episode(agent: Shown, request: Request) -> Any:
+    if isinstance(agent, StatePolicy):
+        check_state(agent, request["command"])
+        return agent.moment(request["command"])
     spec = _spec(request)
     return episode_document(agent, spec, _EPISODES.episode(agent, spec))
 
@@ -74,11 +96,14 @@ def _consequence(agent: Agent, request: Request) -> Any:
     return consequence_document(_EPISODES, agent, _spec({**request, "since": request["step"]}))
 
 
-def _probabilities(agent: Agent, request: Request) -> Any:
+def _probabilities(agent: Shown, request: Request) -> Any:
     valid, count = request["valid_actions"], len(foil_names(agent))
     if max(valid) >= count:
         raise InvalidInput.expected(f"actions from 0 to {count - 1}", max(valid))
-    commands = np.stack([as_command(agent, command) for command in request["commands"]])
+    space = agent.space
+    commands = np.stack(
+        [space.checked(as_vector(c, "the command", space.dim), "the command") for c in request["commands"]]
+    )
     states = np.repeat(check_state(agent, request["state"])[None], len(commands), axis=0)
     if agent.actor is not None:
         return agent.actor.actions.clip(query_amounts(agent.actor, states, commands)).tolist()
@@ -86,18 +111,18 @@ def _probabilities(agent: Agent, request: Request) -> Any:
     return [probabilities(agent.discrete_policy, row, valid).tolist() for row in scores]
 
 
-def _check_answer(agent: Agent, request: Request) -> Any:
+def _check_answer(agent: Shown, request: Request) -> Any:
     """Return the request with its foil as a number, or as a text about amounts.
 
     Raise errors now, before the request waits in the queue.
     """
-    decision = _EPISODES.decision(agent, _spec(request), request["step"])
+    decision = _decision(agent, request)
     if (request["foil"] is None) == (request["outcome"] is None):
         got = "neither" if request["foil"] is None else "both"
         raise InvalidInput.expected("either a foil or an outcome", got)
     if request["outcome"] is not None:
         end = outcome(request["outcome"], share=request["share"])
-        check_outcome(agent, end, request["search"], Options(**request["options"]), decision)
+        check_outcome(check_agent(agent), end, request["search"], Options(**request["options"]), decision)
         return request
     foil = request["foil"]
     if agent.actor is None:
@@ -107,7 +132,7 @@ def _check_answer(agent: Agent, request: Request) -> Any:
     elif foil in foil_names(agent):
         foil = foil_names(agent).index(foil)
     choose_search(request["search"], agent.policy, request["seed"])
-    make_questions(agent, decision, [foil], Options(**request["options"]))
+    make_questions(_subject(agent), decision, [foil], Options(**request["options"]))
     return {**request, "foil": foil}
 
 
@@ -131,7 +156,9 @@ def _base64(content: bytes) -> str:
     return base64.b64encode(content).decode("ascii")
 
 
-QUICK_TASKS: dict[str, Callable[[Agent, Request], Any]] = {
+STATE_TASKS = frozenset({"answer", "check-answer", "episode", "folded", "probabilities"})
+"""Kinds of tasks that a policy without an environment can do."""
+QUICK_TASKS: dict[str, Callable[[Any, Request], Any]] = {
     "check-answer": _check_answer,
     "check-atlas": _check_atlas,
     "check-steps": _check_steps,
@@ -147,10 +174,13 @@ QUICK_TASKS: dict[str, Callable[[Agent, Request], Any]] = {
 # Tasks of jobs: searches and proofs.
 
 
-def _answer(agent: Agent, request: Request, report: Report) -> dict[str, Any]:
-    decision = decision_in(agent, request["command"], request["step"], seed=request["seed"])
+def _answer(agent: Shown, request: Request, report: Report) -> dict[str, Any]:
+    if isinstance(agent, StatePolicy):
+        decision = _decision(agent, request)
+    else:
+        decision = decision_in(agent, request["command"], request["step"], seed=request["seed"])
     answer = explain(
-        agent,
+        _subject(agent),
         decision,
         foil=request["foil"] if request["outcome"] is None else outcome(request["outcome"], share=request["share"]),
         limits=Limits(request["seconds"], request["queries"]),
@@ -248,7 +278,7 @@ def _atlas(agent: Agent, request: Request, report: Report) -> dict[str, Any]:
     return {**region, "outcomes": outcomes, "pixels": PIXELS, "winners": _base64(image.tobytes())}
 
 
-JOB_TASKS: dict[str, Callable[[Agent, Request, Report], dict[str, Any]]] = {
+JOB_TASKS: dict[str, Callable[[Any, Request, Report], dict[str, Any]]] = {
     "answer": _answer,
     "atlas": _atlas,
     "flip-map": _flip_map,

@@ -10,10 +10,10 @@ import traceback
 from collections.abc import Callable, Sequence
 from typing import Any
 
-from paretofoil.agents.agent import Agent
 from paretofoil.core.errors import InvalidInput
 from paretofoil.core.json import brief_words, write_document
 from paretofoil.envs.catalogue import allow
+from paretofoil.web.agent_store import Shown
 from paretofoil.web.errors import STATUSES
 from paretofoil.web.tasks import load_cached, run_task
 
@@ -37,7 +37,7 @@ def main(niceness: int, modules: Sequence[str]) -> None:
         run_line(task, write)
 
 
-def run_line(task: bytes, write: Callable[[bytes], None], load: Callable[[str], Agent] = load_cached) -> None:
+def run_line(task: bytes, write: Callable[[bytes], None], load: Callable[[str], Shown] = load_cached) -> None:
     """Run a task that is given as JSON, and write its progress and its result as lines."""
 
     def report(progress: float, partial: Sequence[Any]) -> None:

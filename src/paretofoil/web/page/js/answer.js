@@ -4,17 +4,17 @@ import { announce, bringIntoView, button, el, errorBox, refill } from "./dom.js"
 import { answerDetails, changePicture } from "./answer_details.js";
 import { deliveredOutcome, easierOutcomes, foilName, outcomeWords } from "./outcome.js";
 import { isSaved } from "./saved.js";
-import { commandText, plainNumbers, present } from "./text.js";
+import { whatChanges, commandText, plainNumbers, present } from "./text.js";
 
 /** The longest time limit of a question, in seconds. */
 const LONGEST = 60;
 
 /** Return what is proven about an answer. The quoted command is rounded: a slightly smaller change may exist. */
-function proofLabel(answer) {
+function proofLabel(agent, answer) {
   const restricted = ["kept", "held", "free"].some((name) => answer.question[name].length);
   const within = restricted ? " with these options" : "";
   if (answer.status === "proven infeasible")
-    return ["never", `Proven for every command in the search region${within}`];
+    return ["never", `Proven for every ${whatChanges(agent)} in the search region${within}`];
   const bound = answer.lower_bound > 0 && `${percentDown(answer.lower_bound)} of the ranges`;
   if (answer.status === "not found")
     return ["open", bound ? `Not found. Proven: no change of less than ${bound} works` : "Not found. Nothing is proven"];
@@ -63,7 +63,7 @@ function parts(state, controller, closest) {
   const { agent, foil, answer } = state;
   if (answer.status === "idle") return [];
   const question = el("h2", {}, `Why not ${foilName(agent, foil)}?`);
-  if (answer.status === "waiting") return [question, waiting(answer.progress, controller)];
+  if (answer.status === "waiting") return [question, waiting(agent, answer.progress, controller)];
   if (answer.status === "cancelled")
     return [question, el("p", {}, "The search was cancelled."), again(foil, controller)];
   if (answer.status === "failed") return [question, failure(state, controller)];
@@ -78,13 +78,13 @@ function failure({ foil, answer: { error } }, controller) {
     : errorBox(error, () => controller.ask(foil));
 }
 
-function waiting(share, controller) {
+function waiting(agent, share, controller) {
   announce("Searching …");
   return el(
     "div",
     { class: "waiting" },
     el("progress", { max: 1, value: share, "aria-label": "Progress of the search" }),
-    el("p", {}, "Searching for the smallest change of the command …"),
+    el("p", {}, `Searching for the smallest change of the ${whatChanges(agent)} …`),
     button("Cancel", controller.cancel, { class: "cancel" }),
   );
 }
@@ -101,7 +101,7 @@ function again(foil, controller) {
 function sentenceOf(agent, { sentence, answer }) {
   const { outcome } = answer.question;
   if (outcome) return plainNumbers(sentence.replace(`"${outcome}"`, `“${outcomeWords(agent, outcome)}”`));
-  if (answer.status !== "proven infeasible" || answer.question.foil === null)
+  if (answer.status !== "proven infeasible" || answer.question.foil === null || agent.observation)
     return plainNumbers(sentence || answer.sentence);
   return `Nothing that you can ask for makes the agent choose ${answer.question.actions[answer.question.foil]} here.`;
 }
@@ -109,10 +109,10 @@ function sentenceOf(agent, { sentence, answer }) {
 /** Return the main parts of an answer, which the comparison shows, too. */
 export function answerParts(agent, result) {
   const { answer } = result;
-  const [kind, label] = proofLabel(answer);
+  const [kind, label] = proofLabel(agent, answer);
   return [
     el("p", { class: "sentence" }, sentenceOf(agent, result)),
-    answer.quoted && changePicture(agent.objectives, answer.question.command, answer.quoted.command),
+    answer.quoted && changePicture(agent, answer.question.command, answer.quoted.command),
     endOf(agent, result),
     el("p", { class: `proof ${kind}` }, label),
   ];
@@ -139,11 +139,12 @@ function finished(state, controller, closest) {
       el(
         "div",
         { class: "buttons" },
-        button("Show me", () => controller.showRollout(answer.quoted.command, "answer"), {
-          class: "primary show",
-          title: "Issue this command now, and watch the rest of the episode",
-        }),
-        button("Show on the map", () => bringIntoView(document.querySelector("canvas.space"), "center")),
+        !agent.observation &&
+          button("Show me", () => controller.showRollout(answer.quoted.command, "answer"), {
+            class: "primary show",
+            title: "Issue this command now, and watch the rest of the episode",
+          }),
+        agent.objectives.length > 1 && button("Show on the map", () => bringIntoView(document.querySelector("canvas.space"), "center")),
       ),
     !answer.quoted && (answer.question.outcome ? easier(state, controller) : nextSteps(state, controller, closest)),
     answer.question.outcome && longer(state, controller),
@@ -191,6 +192,7 @@ function longer({ answer: { result }, settings }, controller) {
 /** Return what to do if no command leads to the foil: another step, or the closest outcome that can be reached here. */
 function nextSteps(state, controller, closest) {
   const { agent, foil } = state;
+  if (agent.observation) return null;
   const note = el("p", { class: "small", role: "status" });
   const look = button(
     `Find a step at which it can be made to choose ${foilName(agent, foil)}`,
@@ -259,7 +261,7 @@ function attainable(agent, answer, controller) {
         : `To get what you ask for, ask for ${plainNumbers(commandText(agent.objectives, best.command, 10))}` +
             `${laterText(answer)}: the agent then delivers ${nearly || "exactly "}that.`,
     ),
-    !same && changePicture(agent.objectives, answer.question.command, best.command, "attainable command"),
+    !same && changePicture(agent, answer.question.command, best.command, "attainable command"),
     !same && button("Show me", () => controller.showRollout(best.command, "attainable"), { class: "show" }),
   );
 }
@@ -278,8 +280,9 @@ function alternatives(agent, answer, controller) {
         other.question.norm !== answer.question.norm &&
           el("p", { class: "small" }, "Closest (proven) if only the largest change of an objective counts:"),
         el("p", {}, other.sentence),
-        other.quoted && changePicture(agent.objectives, other.question.command, other.quoted.command),
+        other.quoted && changePicture(agent, other.question.command, other.quoted.command),
         other.quoted &&
+          !agent.observation &&
           button("Show me", () => controller.showRollout(other.quoted.command, "answer"), { class: "show" }),
       ),
     ),

@@ -2,7 +2,7 @@
 
 import { button, copy, el, save } from "./dom.js";
 import { foilName } from "./outcome.js";
-import { amount, commandText, percent, quantity, short } from "./text.js";
+import { amount, whatChanges, commandText, percent, quantity, short } from "./text.js";
 
 /** @param {AnswerResult} result */
 export function answerDetails(state, result) {
@@ -45,7 +45,7 @@ function rows(agent, answer) {
       "Outcome of the original command",
       commandText(agent.objectives, rollouts.original.achieved),
     ],
-    answer.proof && ["Proof", proofText(answer.proof, foil === null ? "meets the outcome" : "leads to the foil")],
+    answer.proof && ["Proof", proofText(agent, answer.proof, foil === null ? "meets the outcome" : "leads to the foil")],
     answer.proof && ["Assumptions", answer.proof.assumptions],
     ["Cost", `${queries.toLocaleString("en")} queries, ${short(search.seconds, 2)} s`],
   ].filter(Boolean);
@@ -62,11 +62,11 @@ export function rangeText(agent, range) {
     .join(", ");
 }
 
-function proofText(certificate, does) {
+function proofText(agent, certificate, does) {
   const count = certificate.boxes.toLocaleString("en");
   const boxes = `${count} ${certificate.boxes === 1 ? "box" : "boxes"} bounded`;
-  if (certificate.status === "infeasible") return `no command of the search region ${does}; ${boxes}`;
-  return `no command closer than ${short(certificate.lower)} ${does}; ${boxes}`;
+  if (certificate.status === "infeasible") return `no ${whatChanges(agent)} of the search region ${does}; ${boxes}`;
+  return `no ${whatChanges(agent)} closer than ${short(certificate.lower)} ${does}; ${boxes}`;
 }
 
 function exports(state, result) {
@@ -79,22 +79,28 @@ function exports(state, result) {
 }
 
 /**
- * Return a picture of a change of the command: for each objective the original and the new amount.
- * @param {Object[]} objectives
+ * Return a picture of a change: for each objective the original and the new amount, for each feature its place in its
+ * range.
+ * @param {Agent} agent
  * @param {number[]} original
  * @param {number[]} changed
  * @param {string} label of the new amount
  */
-export function changePicture(objectives, original, changed, label = "new command") {
-  const parts = objectives.map((objective, i) => changeRow(objective, original[i], changed[i], label));
-  return el("div", { class: "change", role: "list", "aria-label": "The change of the command" }, parts);
+export function changePicture(agent, original, changed, label = "new") {
+  const { low, high } = agent.space;
+  const parts = agent.objectives.map((objective, i) => {
+    const range = agent.observation && [Math.min(low[i], original[i]), Math.max(high[i], original[i])];
+    return changeRow(objective, original[i], changed[i], label, range);
+  });
+  return el("div", { class: "change", role: "list", "aria-label": "The change" }, parts);
 }
 
-function changeRow(objective, before, after, label) {
+function changeRow(objective, before, after, label, range) {
   const from = amount(objective, before),
     to = amount(objective, after);
   const unchanged = Math.abs(from - to) < 1e-9;
   const most = Math.max(Math.abs(from), Math.abs(to)) || 1;
+  const share = (x) => (range ? (x - range[0]) / (range[1] - range[0] || 1) : Math.abs(x) / most);
   const numbers = unchanged
     ? `unchanged: ${quantity(objective, before)}`
     : `${short(from, 3)} → ${arrival(objective, before, after)}`;
@@ -105,8 +111,8 @@ function changeRow(objective, before, after, label) {
     el(
       "span",
       { class: "change-bars", "aria-hidden": "true" },
-      bar("original", Math.abs(from) / most, "original command"),
-      !unchanged && bar("changed", Math.abs(to) / most, label),
+      bar("original", share(from), "original"),
+      !unchanged && bar("changed", share(to), label),
     ),
     el("span", { class: "change-numbers" }, numbers),
   );

@@ -35,7 +35,8 @@ const FAINT = 0.4;
  * @param {function(): void} onRelease called when the command is let go
  */
 export function createCommandSpace(scope, store, controller, onRelease = () => {}) {
-  const canvas = el("canvas", { class: "space", tabindex: 0, role: "application" });
+  const hasMap = store.get().agent.objectives.length > 1; // one number has a slider only
+  const canvas = el("canvas", { class: "space", tabindex: 0, role: "application", hidden: !hasMap });
   const controls = createSpaceControls(store, controller, canvas, onRelease);
   const painting = document.createElement("canvas");
   painting.width = painting.height = PAINTED;
@@ -50,10 +51,12 @@ export function createCommandSpace(scope, store, controller, onRelease = () => {
     const begun = performance.now();
     const region = regionOf(state.agent, decisionOf(state));
     const probe = state.probe || decisionOf(state).command;
-    const view = viewOf(state);
-    const fresh = remap(state, view, probe);
-    drawAll(state, view, probe);
-    if (fresh) window.paretofoil.lastRedraw = performance.now() - begun;
+    if (hasMap) {
+      const view = viewOf(state);
+      const fresh = remap(state, view, probe);
+      drawAll(state, view, probe);
+      if (fresh) window.paretofoil.lastRedraw = performance.now() - begun;
+    }
     controls.show(state, region, probe, places);
   }
 

@@ -65,6 +65,7 @@ export function createController(store) {
     return load(
       async (isCurrent) => {
         const agent = await readAgent(name);
+        if (agent.observation) return isCurrent() && openFirst(name);
         if (isCurrent()) store.set({ agent, view: "goals", episode: null, playing: false });
       },
       () => openAgent(name),
@@ -76,7 +77,7 @@ export function createController(store) {
     return load(
       async (isCurrent) => {
         const agent = await readAgent(name);
-        const command = agent.guide?.command || agent.front[Math.floor(agent.front.length / 2)];
+        const command = agent.observation?.example || agent.guide?.command || agent.front[Math.floor(agent.front.length / 2)];
         if (!command) return isCurrent() && store.set({ agent, view: "goals", episode: null });
         const episode = await rollOut(name, command, 0);
         const step = Math.min(agent.guide?.step ?? leastCertain(episode), episode.decisions.length - 1);
@@ -142,7 +143,8 @@ export function createController(store) {
     return load(
       async (isCurrent) => {
         const [agents, agent] = await Promise.all([listAgents(), readAgent(link.agent)]);
-        const episode = link.command && (await rollOut(agent.name, link.command, link.seed));
+        const command = link.command || agent.observation?.example;
+        const episode = command && (await rollOut(agent.name, command, link.seed));
         if (!isCurrent()) return;
         if (!episode) return store.set({ agents, agent, view: "goals", episode: null });
         const { settings, zoom, comparison } = link;
@@ -160,7 +162,7 @@ export function createController(store) {
           probe,
           comparison,
         };
-        show(agent, episode, link.command, link.seed, changes);
+        show(agent, episode, command, link.seed, changes);
         const action = agent.actions.indexOf(link.foil);
         const { outcome, share } = link;
         if (outcome) await ask(share ? { outcome, share } : { outcome });
@@ -304,7 +306,9 @@ export function createController(store) {
   }
 
   /** Take a command in hand. What was shown of another one is over. */
-  function moveProbe(probe) {
+  function moveProbe(moved) {
+    const { objectives } = store.get().agent;
+    const probe = moved && moved.map((x, i) => (objectives[i].whole ? Math.round(x) : x));
     store.set({ probe, rollout: null, playing: false, arrived: false });
   }
 

@@ -9,7 +9,7 @@ import { amountsTable, endingText } from "./stage.js";
 import { createAmountForm } from "./amount_form.js";
 import { createOutcomeForm } from "./outcome_form.js";
 import { DEFAULT_SETTINGS, cellsOf, decisionOf } from "./state.js";
-import { badge, doing, percent, sign } from "./text.js";
+import { badge, whatChanges, doing, percent, sign } from "./text.js";
 
 /** Actions, at most, of which all have a row of their own; of more, only the valid ones have one. */
 const ROWS = 8;
@@ -18,15 +18,18 @@ const ROWS = 8;
 export function createDecision(scope, store, controller) {
   const root = el("section", { class: "card decision", "aria-label": "The decision" });
   const head = el("div", {});
-  const isContinuous = store.get().agent.amounts !== null;
+  const { agent } = store.get();
+  const isContinuous = agent.amounts !== null;
   const list = el("ul", { class: isContinuous ? "actions of-amounts" : "actions" });
   const hint = el(
     "p",
     { class: "small ask-hint" },
     isContinuous ? "More and less are a tenth of the range. " : "The bars show how likely each action is. ",
-    "Ask “Why not?”: the answer is the smallest change of your command with which it would have done that instead.",
+    `Ask “Why not?”: the answer is the smallest change of ${agent.observation ? "the state" : "your command"} with `,
+    "which it would have done that instead.",
   );
-  root.append(head, list, isContinuous && !isSaved() ? createAmountForm(scope, store, controller) : "", hint, createOutcomeForm(scope, store, controller));
+  root.append(head, list, isContinuous && !isSaved() ? createAmountForm(scope, store, controller) : "", hint);
+  if (!agent.observation) root.append(createOutcomeForm(scope, store, controller));
   scope.draw(["foil", "arrived"], ({ foil, arrived }) => (hint.hidden = foil !== null || arrived || isSaved()));
   scope.draw(["step", "episode", "arrived"], (state) => refill(head, heading(state)));
   scope.draw(["step", "episode", "foil", "precomputed", "flips"], (state) => fill(list, state, controller));
@@ -38,9 +41,11 @@ function heading(state) {
   const decision = decisionOf(state);
   const arrow = agent.amounts ? "" : sign(agent.actions[decision.action]);
   if (arrived) return [el("p", { class: "over" }, "The end"), el("h2", { class: "outcome" }, endingText(episode))];
+  const what = el("h2", {}, `It ${doing(agent, decision)} ${arrow}`.trim());
+  if (agent.observation) return [el("p", { class: "over" }, "In this state"), what];
   return [
     el("p", { class: "over" }, `Step ${step + 1} of ${episode.decisions.length}`),
-    el("h2", {}, `It ${doing(agent, decision)} ${arrow}`.trim()),
+    what,
     amounts(agent, decision),
   ];
 }
@@ -122,7 +127,7 @@ function update(item, state, decision, impossible, isFoil) {
   const never = impossible.has(action);
   why.className = never ? "why impossible" : "why";
   why.title = never
-    ? `Proven: no command in the search region makes the agent choose ${name} here`
+    ? `Proven: no ${whatChanges(state.agent)} in the search region makes the agent choose ${name} here`
     : `Why not ${name}?`;
   why.setAttribute("aria-pressed", String(isFoil));
   why.replaceChildren(

@@ -10,6 +10,10 @@ const LEAD =
   "Each of these agents tries to get what you ask for. Choose one, watch it, and ask why it did not do something " +
   "else. The answer is the smallest change of what you asked for with which it would have.";
 
+const STATE_LEAD =
+  "Set the state of a policy, and ask why it does not choose another action there. The answer is the smallest change of " +
+  "the state with which it would have.";
+
 /** @param {HTMLElement} root */
 export function showEnvironments(root, store, controller, openHelp) {
   const { agents } = store.get();
@@ -20,7 +24,7 @@ export function showEnvironments(root, store, controller, openHelp) {
       "section",
       { class: "hero" },
       el("h1", {}, "Ask an agent: why not?"),
-      el("p", { class: "lead" }, LEAD, " ", button("How this works, in one minute", openHelp, { class: "quiet" })),
+      el("p", { class: "lead" }, agents.every(isPolicy) ? STATE_LEAD : LEAD, " ", button("How this works, in one minute", openHelp, { class: "quiet" })),
     ),
     el(
       "ul",
@@ -30,6 +34,9 @@ export function showEnvironments(root, store, controller, openHelp) {
     !isSaved() && uploadCard(controller),
   );
 }
+
+/** Return whether it is a policy without an environment, whose state is set. */
+const isPolicy = (agent) => agent.picture === null;
 
 /** Environments that need the least explanation come first. */
 const EASY = ["deep-sea-treasure", "minecart", "resource-gathering", "breakable-bottles"];
@@ -55,13 +62,14 @@ function environmentCard(agent, variants, controller) {
   return el(
     "article",
     { class: "card environment-card" },
-    el("div", { class: "environment-picture" }, el("img", { src: pictureOf(agent), alt: "" })),
+    !isPolicy(agent) &&
+      el("div", { class: "environment-picture" }, el("img", { src: pictureOf(agent), alt: "" })),
     el("h2", {}, open),
     el("p", { class: "environment-about" }, agent.about || ""),
     el(
       "p",
       { class: "chips" },
-      el("span", { class: "chips-label" }, "You ask for"),
+      el("span", { class: "chips-label" }, isPolicy(agent) ? "May change" : "You ask for"),
       agent.objectives.map((objective) => el("span", { class: "chip" }, objective.name)),
     ),
     variants.length > 0 && variantButtons(agent, variants, controller),

@@ -12,13 +12,13 @@ const ALL = [
   { id: "compare", label: "Compare", create: createCompare },
   { id: "options", label: "Options", create: createOptions },
 ];
-/** A saved page has only what was saved with it. */
-const TABS = isSaved() ? ALL.slice(0, 1) : ALL;
-
 /** @param {import("./state.js").Store} store */
 export function createExplore(scope, store, controller) {
+  // A saved page has only what was saved with it; a policy without an environment has no episode.
+  const isState = Boolean(store.get().agent.observation);
+  const tabs = isSaved() ? ALL.slice(0, 1) : isState ? ALL.slice(2) : ALL;
   const panel = el("div", { class: "panel", role: "tabpanel", id: "panel" });
-  const tabs = TABS.map((tab) =>
+  const buttons = tabs.map((tab) =>
     button(tab.label, () => controller.explore(tab.id), {
       role: "tab",
       id: `tab-${tab.id}`,
@@ -28,9 +28,9 @@ export function createExplore(scope, store, controller) {
   const bar = el(
     "div",
     { class: "tabs", role: "tablist", "aria-label": "Explore", on: { keydown: (event) => move(event) } },
-    tabs,
+    buttons,
   );
-  const opener = button("", () => controller.explore(store.get().explore ? null : "episode"), {
+  const opener = button("", () => controller.explore(store.get().explore ? null : tabs[0].id), {
     class: "opener",
     "aria-controls": "explore",
   });
@@ -39,27 +39,29 @@ export function createExplore(scope, store, controller) {
     open = null;
 
   function move(event) {
-    const at = tabs.indexOf(event.target);
+    const at = buttons.indexOf(event.target);
     const to = { ArrowRight: at + 1, ArrowLeft: at - 1, Home: 0, End: tabs.length - 1 }[event.key];
     if (to === undefined) return;
     event.preventDefault();
     const next = (to + tabs.length) % tabs.length;
-    controller.explore(TABS[next].id);
-    tabs[next].focus();
+    controller.explore(tabs[next].id);
+    buttons[next].focus();
   }
 
   scope.draw(["explore"], ({ explore }) => {
-    opener.textContent = explore ? "Close" : "For researchers: whole episode, comparison, options";
+    opener.textContent = explore
+      ? "Close"
+      : `For researchers: ${isState ? "options" : "whole episode, comparison, options"}`;
     opener.setAttribute("aria-expanded", String(Boolean(explore)));
     body.hidden = !explore;
-    TABS.forEach((tab, i) => {
-      tabs[i].setAttribute("aria-selected", String(tab.id === explore));
-      tabs[i].tabIndex = tab.id === explore ? 0 : -1;
+    tabs.forEach((tab, i) => {
+      buttons[i].setAttribute("aria-selected", String(tab.id === explore));
+      buttons[i].tabIndex = tab.id === explore ? 0 : -1;
     });
     if (explore === open) return;
     inner?.end();
     open = explore;
-    const tab = TABS.find(({ id }) => id === explore);
+    const tab = tabs.find(({ id }) => id === explore);
     if (!tab) return panel.replaceChildren();
     inner = createScope(store); // ends when the tab is left, before the view ends
     panel.setAttribute("aria-labelledby", `tab-${tab.id}`);

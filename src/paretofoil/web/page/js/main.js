@@ -98,7 +98,7 @@ function pressKey(event) {
   if (event.defaultPrevented || event.ctrlKey || event.altKey || event.metaKey || (inControl && event.key !== "?"))
     return;
   if (event.key === "?" && !event.target.closest?.("input")) return help.open();
-  if (store.get().view !== "episode") return;
+  if (store.get().view !== "episode" || store.get().agent.observation) return;
   const run = {
     " ": () => controller.play(!store.get().playing),
     ArrowLeft: () => (controller.play(false), moveBy(store, controller, -1)),

@@ -10,7 +10,7 @@ import { axesOf, regionOf, within, zoomOf } from "./search_region.js";
 import { balanced, commandSliders } from "./sliders.js";
 import { decisionOf } from "./state.js";
 import { isSaved } from "./saved.js";
-import { badge, commandText, doing, percent, plainNumbers, short, sign, signed } from "./text.js";
+import { badge, whatChanges, commandText, doing, featuresText, percent, plainNumbers, short, sign, signed } from "./text.js";
 
 /** Searches whose answers can be shown together on the map. */
 const COMPARED = ["exact", "boundary", "cf-zoo", "nearest-front"];
@@ -23,6 +23,7 @@ const NUDGE = 1 / 60;
  */
 export function createSpaceControls(store, controller, canvas, onRelease) {
   const { agent } = store.get();
+  const hasMap = agent.objectives.length > 1;
   const sliders = commandSliders(agent, agent.space, controller.moveProbe, onRelease);
   const text = el("p", { class: "probe-text" });
   const bars = el("ul", { class: "probe-bars", "aria-label": "What the agent would do" });
@@ -74,7 +75,9 @@ export function createSpaceControls(store, controller, canvas, onRelease) {
     reset.hidden = !state.probe;
     reach.hidden = !state.answer.result?.answer.quoted;
     const rest = agent.space.kind === "simplex" || !state.step ? "" : " from here on";
-    text.textContent = `Ask for ${plainNumbers(commandText(agent.objectives, probe))}${rest}`;
+    text.textContent = agent.observation
+      ? `With ${featuresText(agent.objectives, probe)}`
+      : `Ask for ${plainNumbers(commandText(agent.objectives, probe))}${rest}`;
     const shares = agent.amounts ? null : sharesOf(state, probe);
     const amounts = agent.amounts && amountsOf(state, probe);
     if (shares) fillBars(bars, state, shares);
@@ -89,7 +92,7 @@ export function createSpaceControls(store, controller, canvas, onRelease) {
         : "";
     canvas.setAttribute(
       "aria-label",
-      `Map of what the agent would do. ${text.textContent}: ${best}. Arrow keys move the command.`,
+      `Map of what the agent would do. ${text.textContent}: ${best}. Arrow keys move the ${whatChanges(agent)}.`,
     );
     if (document.activeElement === canvas) announce(`${text.textContent}: ${best}`);
   }
@@ -102,8 +105,8 @@ export function createSpaceControls(store, controller, canvas, onRelease) {
       "div",
       { class: "space-tools" },
       axes?.node,
-      el("div", { class: "buttons" }, closer, wider, reach, reset),
-      el("details", {}, el("summary", {}, "What the map shows"), legend, el("div", { class: "buttons" }, compare, png)),
+      el("div", { class: "buttons" }, hasMap && [closer, wider], reach, reset),
+      hasMap && el("details", {}, el("summary", {}, "What the map shows"), legend, el("div", { class: "buttons" }, compare, png)),
     ),
     show,
     moveTo,
@@ -187,9 +190,9 @@ function fillLegend(list, state, places) {
         ),
       ),
     state.agent.amounts && el("li", {}, "lines: commands with the same amount"),
-    el("li", {}, el("span", { class: "dot-now" }), "current command"),
-    el("li", {}, el("span", { class: "ring" }), "command that you move"),
-    el("li", {}, el("span", { class: "square" }), "goals the agent has learned"),
+    el("li", {}, el("span", { class: "dot-now" }), `current ${whatChanges(state.agent)}`),
+    el("li", {}, el("span", { class: "ring" }), `${whatChanges(state.agent)} that you move`),
+    !state.agent.observation && el("li", {}, el("span", { class: "square" }), "goals the agent has learned"),
     state.agent.objectives.length > 2 && el("li", {}, "(faint: in another slice)"),
     searches.map((search) => el("li", {}, markPicture(search), `answer of ${markOf(search).label}`)),
     state.answer.result?.answer.rollouts?.attainable?.command &&

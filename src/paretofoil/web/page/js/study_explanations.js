@@ -57,6 +57,6 @@ function plain(agent, { sentence, answer }) {
   if (!answer.quoted) return el("p", { class: "sentence" }, "No command that leads to this action was found.");
   return [
     el("p", { class: "sentence" }, sentence),
-    changePicture(agent.objectives, answer.question.command, answer.quoted.command),
+    changePicture(agent, answer.question.command, answer.quoted.command),
   ];
 }

@@ -60,6 +60,13 @@ export function join(words) {
   return words.length < 2 ? words.join("") : `${words.slice(0, -1).join(", ")} and ${words.at(-1)}`;
 }
 
+/** Return what a question changes: the command, or the state of a policy with free features. */
+export const whatChanges = (agent) => (agent.observation ? "state" : "command");
+
+/** Return the features of a state: "pole angle 0.03 rad, pole velocity 0.1 rad/s". */
+export const featuresText = (objectives, values) =>
+  objectives.map((objective, i) => `${objective.name} ${quantity(objective, values[i])}`).join(", ");
+
 /** Return a share in percent, never rounded to certainty. */
 export function percent(share) {
   if (share >= 0.9995) return share < 1 ? "over 99.9 %" : "100 %";

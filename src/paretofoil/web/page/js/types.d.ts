@@ -7,6 +7,8 @@ interface Objective {
   probability: boolean;
   natural_low: number | null;
   natural_high: number | null;
+  /** Only whole numbers occur. */
+  whole: boolean;
 }
 
 interface AgentSummary {
@@ -20,7 +22,8 @@ interface AgentSummary {
   early: boolean;
   uploaded: boolean;
   siblings: string[];
-  picture: string;
+  /** Null for a policy without an environment. */
+  picture: string | null;
 }
 
 interface Region {
@@ -32,6 +35,8 @@ interface Region {
 interface Agent extends AgentSummary {
   phrases: string[];
   space: Region & { kind: "box" | "simplex"; scale: number[] };
+  /** The numbers of the state, for a policy with free features of its state. Its `command` is then an observation. */
+  observation: { names: string[]; example: number[] } | null;
   front: number[][];
   front_texts: string[];
   stochastic: boolean;
