@@ -184,7 +184,7 @@ def test_odd_action_spaces_and_amounts_are_refused() -> None:
     with pytest.raises(InvalidInput, match="returns 1 amounts: a, got 2 outputs"):
         pf.from_torch(Actor().eval(), STATE, SPACE, actions=pf.ActionSpace(["a"], [], [0.0], [1.0]))
     wrong: Any = {"outputs": "logits", "actions": ACTIONS}
-    with pytest.raises(InvalidInput, match=r"either actions=\.\.\., for amounts, or outputs="):
+    with pytest.raises(InvalidInput, match=r"either actions=\.\.\. \(for amounts\) or outputs="):
         pf.from_torch(Actor().eval(), STATE, SPACE, **wrong)
     for output, message in (
         (np.zeros((1, 3)), r"shape \(1, 2\), got shape \(1, 3\)"),

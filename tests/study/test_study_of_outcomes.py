@@ -69,7 +69,7 @@ def test_a_study_that_was_stopped_is_resumed_and_exported(whole: Path, tmp_path:
 
 
 def test_other_searches_and_outcomes_that_do_not_fit_are_refused() -> None:
-    with pytest.raises(pf.InvalidInput, match="the search exact alone"):
+    with pytest.raises(pf.InvalidInput, match="only the search exact"):
         make_study(["branch-path"], ["exact", "cf-zoo"], RULE)
     with pytest.raises(pf.InvalidInput, match="clauses such as"):
         make_study(["branch-path"], ["exact"], CaseRule(outcomes=("treasure >= 1",)))

@@ -368,7 +368,7 @@ def test_a_reply_that_makes_no_sense_is_refused_and_not_kept(
         ("choose", [1.0], "as reply"),
         ("steer", "down", "expected a command as reply"),
         ("steer", [1.0], "expected the command to have 2 numbers"),
-        ("end", "down", "expected only ratings at the end"),
+        ("end", "down", "expected ratings and no reply on the last screen"),
     ],
 )
 def test_each_kind_of_task_has_its_own_kind_of_reply(host: Visitor, kind: str, reply: Any, words: str) -> None:

@@ -36,8 +36,8 @@ def from_morl(
     space, actor = CommandSpace.preferences(objectives), _Actor.read(file)
     inputs = actor.state_dict()["latent_pi.0.weight"].shape[1]
     if inputs <= space.dim:
-        expected = f"{file}: expected objectives that leave inputs for the state"
-        raise InvalidInput(f"{expected}, got {space.dim} objectives of {inputs} inputs")
+        expected = f"{file}: expected fewer objectives than the network has inputs (the other inputs are the state)"
+        raise InvalidInput(f"{expected}, got {space.dim} objectives and {inputs} inputs")
     if not isinstance(actions, ActionSpace):
         low, high = (actor.action_bias + sign * actor.action_scale for sign in (-1.0, 1.0))
         names = [f"action {i}" for i in range(len(low))] if actions is None else actions

@@ -69,7 +69,9 @@ def from_onnx(
     if actions is not None and outputs is None:
         return from_torch(network, state, space, inputs=inputs, actions=actions, **changes)
     if actions is not None:
-        raise InvalidInput.expected("either actions=..., for amounts, or outputs=...", f"both, with {outputs!r}")
+        raise InvalidInput.expected(
+            "either actions=... (for amounts) or outputs=...", f"both, with outputs={outputs!r}"
+        )
     return from_torch(network, state, space, inputs=inputs, outputs=outputs, **changes)
 
 

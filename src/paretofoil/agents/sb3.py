@@ -163,7 +163,7 @@ class Sb3Network(nn.Module):
         return named | normal if self.is_dict else (named | normal)[WHOLE]
 
     def scores(self, observation: Any) -> Any:
-        """Return the scores before they become a distribution, which cannot be recorded."""
+        """Return the scores from which the policy makes a distribution; the distribution itself cannot be recorded."""
         if hasattr(self.policy, "q_net"):
             return self.policy.q_net(observation)
         if hasattr(self.policy, "quantile_net"):  # QR-DQN chooses by the mean of its quantiles

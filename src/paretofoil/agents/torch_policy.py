@@ -107,7 +107,7 @@ class TorchPolicy:
 
     @property
     def tells_values(self) -> bool:
-        """Whether the scores are values, so that the margin kappa is a share of their spread."""
+        """Whether the scores are action values. The margin kappa is then a share of their spread."""
         return self.outputs == "q-values"
 
     def log_probs(self, states: np.ndarray, commands: np.ndarray) -> np.ndarray:
@@ -165,7 +165,7 @@ class WhiteBoxTorchPolicy(TorchPolicy):
         return f"<WhiteBoxTorchPolicy: {self._description()}, folds to {self.deviation:.0e}>"
 
     def fold(self, state: np.ndarray) -> Program:
-        """Return the module at one state as layers of the command, compared with the module on random commands."""
+        """Return the module at one state as layers that take the command, checked on random commands."""
         try:
             return fold_module(self, state)[0]
         except NotWhiteBox as reason:
@@ -294,7 +294,9 @@ def _check_actions(actions: Any, outputs: Any, scores: np.ndarray) -> None:
     if not isinstance(actions, ActionSpace):
         raise InvalidInput.expected("actions=ActionSpace(names, units, low, high)", repr(actions))
     if outputs is not None:
-        raise InvalidInput.expected("either actions=..., for amounts, or outputs=...", f"both, with {outputs!r}")
+        raise InvalidInput.expected(
+            "either actions=... (for amounts) or outputs=...", f"both, with outputs={outputs!r}"
+        )
     if scores.shape[1] != actions.dim:
         expected = f"a module that returns {actions.dim} amounts: {', '.join(actions.names)}"
         raise InvalidInput.expected(expected, f"{scores.shape[1]} outputs")
@@ -665,5 +667,5 @@ class WhiteBoxTorchActor(TorchActor):
     rows: WhiteBoxTorchPolicy
 
     def fold_amounts(self, state: np.ndarray) -> Program:
-        """Return the amounts at one state as layers of the command, compared with the module on random commands."""
+        """Return the amounts at one state as layers that take the command, checked on random commands."""
         return self.rows.fold(state)

@@ -16,7 +16,7 @@ if TYPE_CHECKING:
     from paretofoil.core.decision import Episode
 
 
-_OUTCOME = "Outcome of the whole episode to answer on the page, too, such as 'treasure >= 50'. Repeatable."
+_OUTCOME = "Outcome of the whole episode that the page also answers, such as 'treasure >= 50'. Repeatable."
 
 
 @shared.with_options(without=["attainable"])

@@ -44,7 +44,7 @@ def run(
     ] = None,
     outcome: Annotated[
         list[str] | None,
-        typer.Option(help='Outcome as a foil instead of actions: "treasure >= 50". Repeat for several.'),
+        typer.Option(help='Outcome to ask for instead of actions, such as "treasure >= 50". Repeatable.'),
     ] = None,
     box: shared.Box = DEFAULTS.box,
     kappa: shared.Kappa = None,

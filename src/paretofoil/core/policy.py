@@ -230,7 +230,7 @@ class WhiteBoxActor(Protocol):
     """Optional: a policy with continuous actions whose computation can be bounded."""
 
     def fold_amounts(self, state: np.ndarray) -> Program:
-        """Return the amounts at one state, as layers of the command."""
+        """Return the amounts at one state, as layers that take the command."""
         ...
 
 

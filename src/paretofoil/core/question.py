@@ -204,20 +204,20 @@ class QuestionBatch:
         self.kappa, self.clearance = self.kappa + clearance, self.clearance + clearance
 
     def project(self, rows: np.ndarray, z: np.ndarray) -> np.ndarray:
-        """Return the changes nearest to z (N, d) in the search regions of questions, given by number (N,)."""
+        """Return the changes nearest to z (N, d) in the search regions of the questions in rows (N,)."""
         if self._plane is not None:
             return self._plane.changes_to(rows, self._plane.commands_at(rows, z))
         return np.clip(z, self.low[rows], self.high[rows])
 
     def holds(self, rows: np.ndarray, z: np.ndarray) -> np.ndarray:
-        """Return which changes z (N, d) lie inside the search regions of their questions, given by number (N,)."""
+        """Return which changes z (N, d) lie inside the search regions of the questions in rows (N,)."""
         inside = ((z >= self.low[rows]) & (z <= self.high[rows])).all(axis=1)
         if self._plane is not None:
             inside &= (np.abs(self.project(rows, z) - z) <= NOISE).all(axis=1)
         return inside
 
     def commands_at(self, rows: np.ndarray, z: np.ndarray) -> np.ndarray:
-        """Return the commands (N, d) after scaled changes z (N, d) of questions, given by number (N,)."""
+        """Return the commands (N, d) after scaled changes z (N, d) of the questions in rows (N,)."""
         if self._plane is not None:
             return self._plane.commands_at(rows, z)
         return self.commands[rows] + z * self.scale[rows]
@@ -229,7 +229,7 @@ class QuestionBatch:
         return (commands - self.commands[rows]) / self.scale[rows]
 
     def margins(self, rows: np.ndarray, z: np.ndarray, phase: str) -> np.ndarray:
-        """Return the margins M_f (N,) after scaled changes z (N, d) of questions, given by number; one query each."""
+        """Return the margins M_f (N,) after scaled changes z (N, d) of the questions in rows (N,); one query each."""
         return self.margins_at(rows, self.commands_at(rows, z), phase)
 
     def margins_at(self, rows: np.ndarray, commands: np.ndarray, phase: str) -> np.ndarray:
@@ -244,7 +244,7 @@ class QuestionBatch:
         return np.concatenate([self.margins_at(rows[part], commands[part], phase) for part in parts])
 
     def scores_at(self, rows: np.ndarray, commands: np.ndarray, phase: str) -> np.ndarray:
-        """Return the scores (N, num_actions) at commands (N, d) of questions, given by number; one query each."""
+        """Return the scores (N, num_actions) at commands (N, d) of the questions in rows (N,); one query each."""
         self._counts[phase] += np.bincount(rows, minlength=self.num_questions)
         return self._query(rows, commands)
 

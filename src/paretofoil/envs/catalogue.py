@@ -351,7 +351,7 @@ def is_stochastic(item: CatalogueEntry) -> bool:
 
 
 def episodes_differ(item: CatalogueEntry, other_seeds: bool) -> bool:
-    """Return whether 1,000 random steps have another result in a second environment, with other seeds or the same."""
+    """Return whether two copies of an environment differ within 1,000 random steps, with equal or with other seeds."""
     first, second = make(item), make(item)
     rng, mask = np.random.default_rng(0), None
     for step in range(REPLAYED_STEPS):

@@ -108,7 +108,7 @@ def run_episodes(
 
 
 def greedy(policy: Policy | Actor) -> Act:
-    """Return a function that chooses the most probable valid action, the first of equals, or an actor's amounts."""
+    """Return a function that chooses the most probable valid action (the first one in a tie), or an actor's amounts."""
 
     def act(
         step: int, rows: np.ndarray, observations: np.ndarray, commands: np.ndarray, masks: np.ndarray

@@ -293,9 +293,9 @@ def steps_of(episode: Episode, steps: Sequence[int] | None) -> list[Decision]:
 def _roll_out(
     answers: list[Answer], decision: Decision, agent: Agent, conditions: Conditions | None = None
 ) -> dict[bytes, Rollouts]:
-    """Return the outcomes of all commands of answers and alternatives, rolled out together, by the command's bytes.
+    """Return the rollouts of all commands of answers and alternatives. Keys are the bytes of the commands.
 
-    With conditions, the outcome of the original command is one of them.
+    With conditions, the original command is rolled out even if there is no other command.
     """
     found = [a.command for first in answers for a in (first, *first.alternatives) if a.command is not None]
     if not found and conditions is None:

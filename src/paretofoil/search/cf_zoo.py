@@ -118,7 +118,7 @@ class Region:
         return cls(batch.low, batch.high, np.ones_like(batch.low))
 
     def inside(self, rows: np.ndarray, y: np.ndarray) -> np.ndarray:
-        """Return the scaled changes (N, d) of y (N, d), clipped to the regions of the questions in rows (N,)."""
+        """Convert y (N, d) to scaled changes (N, d), clipped to the regions of the questions in rows (N,)."""
         return np.clip(y * self.unit[rows], self.low[rows], self.high[rows])
 
 

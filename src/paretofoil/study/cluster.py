@@ -175,7 +175,7 @@ def local_processes(workers: int) -> Iterator[_Engine]:
 
 
 class _Alone:
-    """Items in this process."""
+    """Runs items in this process, one after the other."""
 
     def __init__(self) -> None:
         self._items = deque[tuple[Callable, int, Any]]()
@@ -192,7 +192,7 @@ class _Alone:
 
 
 class _Processes:
-    """Items in processes of this machine. All of them end with the first failure."""
+    """Runs items in processes of this machine. All of them end with the first failure."""
 
     def __init__(self, executor: Any, workers: int) -> None:
         self._executor, self._workers = executor, workers
@@ -276,7 +276,7 @@ def _local_dask(distributed: Any, workers: int) -> Iterator[Any]:
 
 
 class _Dask:
-    """Items as tasks of a Dask cluster.
+    """Runs items as tasks of a Dask cluster.
 
     Dask's nannies restart a failed worker, but silently give up on one that is killed before it reports that it is
     up; a task that kills workers would then wait for ever. A local cluster therefore ends with its first failure.
@@ -354,7 +354,7 @@ def ray_cluster(workers: int, address: str | None) -> Iterator["_Ray"]:
 
 
 class _Ray:
-    """Items as tasks of a Ray cluster, which restarts failed workers.
+    """Runs items as tasks of a Ray cluster, which restarts failed workers.
 
     A call to a cluster that is gone waits, and Ray ends the whole process after a minute. The cluster's address is
     therefore tried first.

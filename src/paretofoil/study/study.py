@@ -56,7 +56,7 @@ class Study:
             others = [label for label, search in self.searches.items() if not isinstance(search, Exact)]
             if others or self.kappa is not None:
                 got = ", ".join(others) or f"kappa={self.kappa}"
-                raise InvalidInput.expected("the search exact alone, without kappa, for outcomes", got)
+                raise InvalidInput.expected("only the search exact and no kappa, because the foils are outcomes", got)
             for agent, text in product(self.agents, self.rule.outcomes):
                 check_outcome(agent, outcome(text), "exact", DEFAULTS)
 

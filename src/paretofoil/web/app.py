@@ -257,7 +257,7 @@ async def show_step(
     since: Annotated[Step | None, Query()] = None,
     issued: Annotated[Command | None, _SPLIT, _COMMAND] = None,
 ) -> Response:
-    """Return the picture of a step. With `since` and `issued`: after that command was issued at that step."""
+    """Return the picture of a step. If given, the command `issued` replaces `command` from step `since` on."""
     if (since is None) != (issued is None):
         raise InvalidInput.expected("both since and issued, or neither", f"since={since} and issued={issued}")
     fields = {"agent": agent, "command": command, "seed": seed, "step": step, "since": since, "issued": issued}

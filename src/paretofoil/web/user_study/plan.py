@@ -64,7 +64,9 @@ class Condition(StrictModel):
     @model_validator(mode="after")
     def _check_proofs(self) -> "Condition":
         if "proofs" in self.shows and "counterfactuals" not in self.shows:
-            raise InvalidInput.expected("counterfactuals wherever proofs are shown", f"shows {list(self.shows)}")
+            raise InvalidInput.expected(
+                "a condition that shows counterfactuals, because it shows proofs", f"shows={list(self.shows)}"
+            )
         return self
 
     def agent(self, name: str) -> str:

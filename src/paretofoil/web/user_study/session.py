@@ -157,7 +157,7 @@ class UserStudySession:
         if screen.kind != END:
             verdict = self._tasks[participant.condition, screen.name].judge(request.reply)
         elif request.reply is not None:
-            raise InvalidInput.expected("only ratings at the end", brief(request.reply))
+            raise InvalidInput.expected("ratings and no reply on the last screen", brief(request.reply))
         return Reply(
             number=participant.number,
             position=position,
