@@ -215,6 +215,8 @@ def _describe_authors(rows: OtherRows) -> str:
 def _goals(rows: Sequence[GoalAnswer]) -> str:
     """State what is proven, and what the other searches solve."""
     exact = [row for row in rows if row.search == EXACT]
+    agents = len({row.agent for row in rows})
+    count = "one agent" if agents == 1 else f"{agents} agents"
     proven = sum(row.status.startswith("proven") for row in exact)
     feasible = {row.question for row in rows if row.distance is not None}
     solved = {
@@ -222,8 +224,8 @@ def _goals(rows: Sequence[GoalAnswer]) -> str:
         for search in ("boundary", "cf-zoo")
     }
     return (
-        f"**Agents conditioned on goals are explained with proofs, too**: for {len({row.agent for row in rows})} "
-        f"agents of Stable-Baselines3, the exact search proves {proven} of {len(exact)} answers, at a median of "
+        f"**Agents conditioned on goals are explained with proofs, too**: for {count} of "
+        f"Stable-Baselines3, the exact search proves {proven} of {len(exact)} answers, at a median of "
         f"{float(np.median([row.seconds for row in exact])):.2f} CPU s. Of {len(feasible)} feasible questions, "
         f"Boundary solves {solved['boundary']} % and CF-ZOO {solved['cf-zoo']} %."
     )

@@ -68,9 +68,8 @@ def page(plan: Plan) -> Report:
     report.say(
         f"Words in bold italics are quoted from the paper. {REACHABLE_PROTOCOL} Sparsity is also measured in the "
         "paper's search region. Three further claims are on other pages: a budget of 50,000 ([audit](audit.md)), "
-        "seeding ([agents](agents.md)) and speed ([comparison](comparison.md)). Agents conditioned on "
-        "preferences, which the paper names as future work, have a "
-        "[page of their own](../../benchmarks/results/preferences.md).",
+        "seeding ([agents](agents.md)) and speed ([comparison](comparison.md)). Agents conditioned on goals and "
+        "on preferences, which the paper names as future work, are on the page about [agents](agents.md).",
         "## Sparsity",
         _describe_sparsity(paper, reachable),
     )
