@@ -72,6 +72,8 @@ In panel (a), this direction is poorly aligned with a nearby valid region, while
 apparently useful local direction does not guarantee success.
 Even when the desired return command corresponded to a Pareto-optimal point, changing only the desired horizon could
 sometimes produce unstable or unintuitive action choices.
+For example, the learned Minecart environment front contained more Pareto-optimal solutions than reported for the
+original implementation.
 """
 SETTINGS = (21_000, 9_001, 16, 0.05, 1.0, 0.01, 0.001, 0, 200, 100_000)
 """Directions and queries of both studies, bisections, kappa, c, eta, h, seed; the grid's values; the large budget."""

@@ -308,7 +308,8 @@ def test_an_alternative_and_its_proven_range_share_one_measure_of_noise(monkeypa
     policy, options = LookedInto(alone(0.01)), {"options": Options(k=2), "space": SPACE, "search": FEW_BOXES}
     answer = explain(policy, state=[0.0], command=[0.25, 0.5], foil=1, valid_actions=[0, 1], **options)
     assert answer.proven_range is not None
-    assert answer.search.queries["noise"] == 288 * len(measured)
+    assert answer.search.queries["noise"] == 288 * sum(batch.norm == "l2" for batch in measured)
+    assert answer.search.queries["linf"] > 288 * sum(batch.norm == "linf" for batch in measured) > 0
 
 
 @dataclass(eq=False)

@@ -42,4 +42,5 @@ def test_explaining_without_a_search_uses_the_time_limit_of_auto(
         pf.explain_episode(agent, agent.front[0], steps=[0])
     else:
         pf.explain_decision(agent, pf.rollout(agent, agent.front[0])[0])
-    assert {limits.seconds for limits in used} == {AUTO_SECONDS}
+    share = 1.0 if whole_episode else 0.9  # the rest is for the norm linf, if the proof in l2 stays open
+    assert {limits.seconds for limits in used} == {share * AUTO_SECONDS}

@@ -172,8 +172,10 @@ def _ask_in_norms(
         if answer.status is Status.FOUND and answer.proof is not None and (queries is None or queries > 0):
             question = replace(questions[row], norm="linf")
             [other] = ask([question], method, replace(options, k=1), names, Limits(spare, queries), phrases)
-            if other.status is Status.PROVEN_CLOSEST:
-                answers[row] = replace(answer, other_norms=(other,))
+            cost = {**answer.search.queries, "linf": other.total_queries}
+            run = replace(answer.search, queries=cost, seconds=answer.search.seconds + other.search.seconds)
+            proven = (other,) if other.status is Status.PROVEN_CLOSEST else ()
+            answers[row] = replace(answer, search=run, other_norms=proven)
     return answers
 
 

@@ -150,7 +150,7 @@ def _highest(slopes: np.ndarray, offset: float, low: np.ndarray, high: np.ndarra
 def _reach_in_ball(rows: np.ndarray, low: np.ndarray, high: np.ndarray, radius: float, reach: np.ndarray) -> None:
     """Reduce the reach (2, n) of rows[1 : d + 1] down and up to the part of the box within the radius.
 
-    See `forms.reach_in_ball`. The loops over units are the inner ones, so that they run on vectors.
+    See `bounds.reach_in_ball`. The loops over units are the inner ones, so that they run on vectors.
     """
     dim, count = len(low), rows.shape[1]
     w, t, start = np.empty((dim, count)), np.empty(count), np.zeros(count)
