@@ -28,7 +28,7 @@ FAR, NEAR, STRIDE, MOST_STEPS = 1.0, 0.15, 0.2, 16
 STEPS, TESTS = 8_000, 100
 EPISODES = {"plane": 3, "space": 1}
 """The number of episodes with questions."""
-ASKED = (0, 3)
+QUESTION_STEPS = (0, 3)
 """The steps of an episode with questions, if it lasts that long."""
 
 
@@ -37,7 +37,8 @@ class Room(gym.Env[dict[str, np.ndarray], int]):
 
     def __init__(self, size: int) -> None:
         place = spaces.Box(-FAR, FAR, (size,))
-        self.observation_space = spaces.Dict(dict.fromkeys(("observation", "achieved_goal", "desired_goal"), place))
+        parts = dict.fromkeys(("observation", "achieved_goal", "desired_goal"), place)
+        self.observation_space = spaces.Dict(parts)  # type: ignore[assignment]
         self.action_space = spaces.Discrete(2 * size)  # type: ignore[assignment]
         self.moves = STRIDE * np.concatenate([np.eye(size), -np.eye(size)]).astype(np.float32)
 
@@ -64,8 +65,6 @@ class Room(gym.Env[dict[str, np.ndarray], int]):
 def train(size: int) -> Any:
     from stable_baselines3 import DQN, HerReplayBuffer
 
-    learning = {"learning_rate": 1e-3, "gamma": 0.9, "learning_starts": 500, "target_update_interval": 250}
-    exploring = {"exploration_fraction": 0.5, "exploration_final_eps": 0.1}
     model = DQN(
         "MultiInputPolicy",
         Room(size),
@@ -73,8 +72,12 @@ def train(size: int) -> Any:
         policy_kwargs={"net_arch": [64, 64]},
         seed=0,
         device="cpu",
-        **learning,
-        **exploring,
+        learning_rate=1e-3,
+        gamma=0.9,
+        learning_starts=500,
+        target_update_interval=250,
+        exploration_fraction=0.5,
+        exploration_final_eps=0.1,
     )
     return model.learn(STEPS)
 
@@ -96,10 +99,10 @@ def measure(agent: str) -> Iterator[GoalAnswer]:
     reached = sum(play(model, env, 10_000 + seed)[1] for seed in range(TESTS))
     for episode in range(EPISODES[agent]):
         observations, _ = play(model, env, 20_000 + episode)
-        for step in (step for step in ASKED if step < len(observations)):
+        for step in (step for step in QUESTION_STEPS if step < len(observations)):
             observation = observations[step]
             policy = pf.from_sb3(model, observation)
-            state, goal = policy.module.split(observation)  # type: ignore[operator, union-attr]
+            state, goal = policy.module.split(observation)  # type: ignore[operator]
             chosen = int(model.predict(observation, deterministic=True)[0])
             for foil in sorted(set(range(2 * size)) - {chosen}):
                 for search in SEARCHES:

@@ -214,7 +214,7 @@ class Affine:
         for node, weight in self.weights.items():
             part = values[node] @ weight.swapaxes(-1, -2)
             total = part if total is None else total + part
-        return total + self.bias[..., None, :]  # type: ignore[operator]
+        return total + self.bias[..., None, :]
 
     def moved_by(self, errors: Arrays) -> np.ndarray:
         """Return the largest change (N, n), given that (N, size) of all nodes."""
