@@ -37,7 +37,7 @@ class Room(gym.Env[dict[str, np.ndarray], int]):
 
     def __init__(self, size: int) -> None:
         place = spaces.Box(-FAR, FAR, (size,))
-        parts = dict.fromkeys(("observation", "achieved_goal", "desired_goal"), place)
+        parts: dict[str, spaces.Space] = dict.fromkeys(("observation", "achieved_goal", "desired_goal"), place)
         self.observation_space = spaces.Dict(parts)  # type: ignore[assignment]
         self.action_space = spaces.Discrete(2 * size)  # type: ignore[assignment]
         self.moves = STRIDE * np.concatenate([np.eye(size), -np.eye(size)]).astype(np.float32)
