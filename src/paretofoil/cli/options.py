@@ -188,7 +188,7 @@ AllowImport = Annotated[
 ]
 Box = Annotated[str, typed_option("box")]
 Kappa = Annotated[float | None, typed_option("kappa")]
-Undecided = Annotated[float, typer.Option(help="Share of the commands that may remain undecided, per agent.")]
+Undecided = Annotated[float, typer.Option(help="Share of the commands whose outcome may remain undecided.")]
 ProofSeconds = Annotated[float, typer.Option(help="Time limit of the proofs.")]
 Samples = Annotated[int, typer.Option(help="Commands to roll out where too little can be proven.")]
 Chunk = Annotated[
