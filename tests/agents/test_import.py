@@ -446,7 +446,7 @@ def test_an_actor_of_morl_baselines_is_read_from_its_file_with_its_ranges(put: C
 @pytest.mark.parametrize(
     ("content", "objectives", "message"),
     [
-        (lambda: saved_actor(MorlActor()), 4, "got 4 objectives of 4 inputs"),
+        (lambda: saved_actor(MorlActor()), 4, "got 4 objectives and 4 inputs"),
         (lambda: saved_actor(MorlActor(), replay_buffer=Path()), 2, "save_replay_buffer=False"),
         (lambda: _saved({"policy_state_dict": nn.Linear(1, 1).state_dict()}), 2, "layers of an actor"),
         (lambda: _saved({"q_net_state_dict": nn.Linear(1, 1).state_dict()}), 2, "got Envelope of MORL-Baselines"),
