@@ -111,8 +111,8 @@ def measure(agent: str) -> Iterator[GoalAnswer]:
                     seconds = time.process_time() - start
                     closest, takes_foil = answer.closest, None
                     if answer.command is not None:
-                        told = observation | {"desired_goal": answer.command.astype(np.float32)}
-                        takes_foil = int(model.predict(told, deterministic=True)[0]) == foil
+                        with_goal = observation | {"desired_goal": answer.command.astype(np.float32)}
+                        takes_foil = int(model.predict(with_goal, deterministic=True)[0]) == foil
                     yield GoalAnswer(
                         *(agent, size, reached, TESTS, episode, step, foil, search, answer.status.value),
                         None if closest is None else closest.distance,
