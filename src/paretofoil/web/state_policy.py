@@ -140,7 +140,7 @@ class StatePolicy:
             "guide": None,
         }
 
-    def moment(self, observation: Sequence[float]) -> dict[str, Any]:
+    def as_episode(self, observation: Sequence[float]) -> dict[str, Any]:
         """Return the decision in a state, as an episode of one step."""
         decision = self.decision_at(observation)
         scores = self._scores(decision.state)

@@ -87,7 +87,7 @@ def _subject(agent: Shown) -> Any:
 def _episode(agent: Shown, request: Request) -> Any:
     if isinstance(agent, StatePolicy):
         check_state(agent, request["command"])
-        return agent.moment(request["command"])
+        return agent.as_episode(request["command"])
     spec = _spec(request)
     return episode_document(agent, spec, _EPISODES.episode(agent, spec))
 

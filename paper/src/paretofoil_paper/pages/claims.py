@@ -206,7 +206,7 @@ def _stages(table: Table, agents: int) -> str:
     sides = _sides(table)
     everywhere = [name for name, found in sides.items() if found in ({1}, {-1})]
     somewhere = [name for name, found in sides.items() if found - {0}]
-    told, in_some = (" and ".join(f"*{name}*" for name in names) for names in (everywhere, somewhere))
+    in_all, in_some = (" and ".join(f"*{name}*" for name in names) for names in (everywhere, somewhere))
     extent = (
         "in three environments" if everywhere else "in some environments only" if somewhere else "in no environment"
     )
@@ -215,7 +215,7 @@ def _stages(table: Table, agents: int) -> str:
         f"**Explanations tell well-trained agents from poorly trained ones {extent}**: of {len(MEASURES)} measures, "
         f"{len(somewhere) or 'none'} {verb} in at least one of three environments"
         f"{' (' + in_some + ')' if somewhere else ''}, and {len(everywhere) or 'none'} in the same direction in all of "
-        f"them{': ' + told if everywhere else ''} ({agents} agents; the interval of the AUROC, corrected for {TESTS} "
+        f"them{': ' + in_all if everywhere else ''} ({agents} agents; the interval of the AUROC, corrected for {TESTS} "
         "tests, excludes 50 %)."
     )
 
