@@ -14,7 +14,7 @@ from pathlib import Path
 from typing import Any
 
 import numpy as np
-from answers import TIME, TREASURE, achieved, answer, attainable, proven, proven_range
+from answers import achieved, answer, attainable, proven, proven_range
 from checkpoints import VALID, rewritten
 from influences import influence, profile
 from ordinary import onnx_model
@@ -32,7 +32,6 @@ from paretofoil.core.errors import InvalidInput
 from paretofoil.envs import CatalogueEntry, describe, entry
 from paretofoil.explanation.flip_map import FlipMap
 from paretofoil.search import CFZoo, Exact, NearestFront
-from paretofoil.show.landscape import Landscape
 from paretofoil.study import Case, CaseRule, make_study, read_about, read_rows, read_runs, run_study
 from paretofoil.study.database import StoreError
 from paretofoil.study.statistics import summarise
@@ -270,16 +269,13 @@ def _values() -> dict[str, tuple[Any, Callable[[Any], object]]]:
         held=(0,),
         alternatives=(answer([8.0, -1.0], attainable=attainable([8.0, -1.0])),),
     )
-    x, y = np.array([1.0, 2.0]), np.array([-3.0, -2.0, -1.0])
-    eight, objectives = np.array([8.0, -2.0]), (TREASURE, TIME)
-    land = Landscape(objectives, eight, eight, np.array([9.0, 3.0]), 0.05, 0, 1, x, y, np.zeros((3, 2)))
+    eight = np.array([8.0, -2.0])
     flips = FlipMap(
         "mine", found.question.objectives, found.question.actions, eight, eight, (3, 3), (0, 1), (found, proven())
     )
     return {
         "decision": (decision, repr),
         "episode": (Episode(np.array([8.0, -3.0]), (decision, decision), np.array([5.0, -7.0]), True), list),
-        "landscape": (land, lambda read: (read.off, read.holds(read.command))),
         "answer": (found, lambda read: (str(read), read.paragraph(), read._repr_html_())),
         "flip map": (flips, _look_at_flips),
         "influence": (influence(), lambda read: (str(read), read.changed, read._repr_html_())),

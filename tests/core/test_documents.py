@@ -11,7 +11,7 @@ from answers import achieved, answer, attainable, proven, proven_range
 from paretofoil.core.answer import Answer, Attainable, Start
 from paretofoil.core.decision import Decision, Episode
 from paretofoil.core.errors import InvalidInput
-from paretofoil.core.json import MAX_INTEGER, Bound, Count, Document, Matrix, read_document, read_value, schema_name
+from paretofoil.core.json import MAX_INTEGER, Bound, Count, Document, read_document, read_value, schema_name
 from paretofoil.explanation.flip_map import FlipMap
 
 
@@ -199,7 +199,6 @@ class Sample:
     text: str = ""
     flag: bool = False
     vector: np.ndarray | None = None
-    matrix: Matrix | None = None
     several: tuple[int, ...] = ()
     by_name: dict[str, int] | None = None
 
@@ -214,7 +213,6 @@ WRONG: dict[str, list[Any]] = {
     "text": [1, None, "a\nb", "\x1b[2J", "\x9b", "\ud800", "a" * 10_001],
     "flag": [1, "true", None],
     "vector": [[], [[1.0]], ["1"], [None], [True], 1, "12", {"0": 1}, [float("nan")], ["infinity"], [1e101]],
-    "matrix": [[], [1.0], [[1.0], [1.0, 2.0]], [[]], [[[1.0]]]],
     "several": ["12", {"a": 1}, [1, "2"]],
     "by_name": [[1], {"a": "1"}, {"\n": 1}],
 }
@@ -230,13 +228,11 @@ def test_a_field_takes_its_own_type_only(name: str) -> None:
 
 
 def test_fields_take_what_is_written() -> None:
-    values = {"bound": "infinity", "text": "Größe 3 µm, 重量", "vector": [1, 2], "matrix": [[1, 2], [3, 4]]}
+    values = {"bound": "infinity", "text": "Größe 3 µm, 重量", "vector": [1, 2]}
     sample = read_value(Sample, {**values, "by_name": {"a": 1}, "count": MAX_INTEGER}, "a sample")
     assert (sample.bound, sample.text, sample.count, sample.by_name) == (np.inf, values["text"], MAX_INTEGER, {"a": 1})
     assert sample.vector is not None
-    assert sample.matrix is not None
     assert sample.vector.tolist() == [1, 2]
-    assert sample.matrix.tolist() == [[1, 2], [3, 4]]
     assert not sample.vector.flags.writeable
 
 

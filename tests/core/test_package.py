@@ -13,7 +13,6 @@ from policies import random_pcn, random_question
 import paretofoil as pf
 from paretofoil.core.command import Objective
 from paretofoil.core.errors import InvalidInput
-from paretofoil.show.landscape import landscape
 
 
 def test_dir_lists_the_public_names() -> None:
@@ -64,7 +63,6 @@ def values_of(name: str) -> dict[str, Any]:
         "Decision": decision,
         "Question": question,
         "Answer": found,
-        "Landscape": landscape(question, resolution=3),
         "FlipMap": flips,
     }
 

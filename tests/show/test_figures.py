@@ -20,7 +20,7 @@ from paretofoil.show import palette
 from paretofoil.show.decision_figure import figure_decision
 from paretofoil.show.flip_map import figure_flip_map
 from paretofoil.show.front_figure import figure_front
-from paretofoil.show.landscape import Landscape, landscape
+from paretofoil.show.landscape import landscape
 from paretofoil.show.palette import ATTAINABLE, BAND, ENDINGS, MARKS, ORIGINAL, check_figure, mark_of
 
 SHARES = Objective("share")
@@ -305,15 +305,6 @@ def test_the_submarine_leaves_every_treasure_to_be_read():
     ]
     assert np.array_equal(far[chest], above[chest])
     assert not np.array_equal(far, above)
-
-
-def test_a_landscape_survives_json():
-    found = cube()
-    land = landscape(found.live.question, shown=[found], through=found.command, resolution=5)
-    back = Landscape.from_json(land.to_json())
-    assert np.array_equal(back.through, land.through)
-    assert np.array_equal(back.margins, land.margins)
-    assert (back.p, back.q, back.objectives) == (land.p, land.q, land.objectives)
 
 
 def test_without_matplotlib_figures_name_the_extra_and_notebooks_keep_their_words(monkeypatch):

@@ -37,8 +37,6 @@ _UNPRINTABLE = re.compile("[\x00-\x1f\x7f-\x9f\u2028\u2029\ud800-\udfff]")
 T = TypeVar("T")
 Count = Annotated[int, msgspec.Meta(ge=0)]
 Fraction = Annotated[float, msgspec.Meta(ge=0.0, le=1.0)]
-Matrix: TypeAlias = np.ndarray[tuple[int, int], np.dtype[np.float64]]
-"""A field of this type is read as a matrix, one of type np.ndarray as a vector."""
 if TYPE_CHECKING:
     Bound: TypeAlias = float
 else:
@@ -258,16 +256,12 @@ def is_line(text: str) -> bool:
 
 def _read_array(kind: Any, value: Any) -> np.ndarray:
     """Return a list of numbers as an array; msgspec calls this for types that it does not know."""
-    rows: Any
-    rows, expected = list[float], "a list of numbers"
-    if kind is not np.ndarray:
-        rows, expected = list[rows], "lists of numbers of equal length"
     try:
-        array = np.array(msgspec.convert(value, rows), dtype=np.float64)
+        array = np.array(msgspec.convert(value, list[float]), dtype=np.float64)
     except ValueError:
-        raise InvalidInput.expected(expected, brief(value)) from None
+        array = np.zeros(0)
     if array.size == 0:
-        raise InvalidInput.expected(expected, brief(value))
+        raise InvalidInput.expected("a list of numbers", brief(value))
     array.setflags(write=False)
     return array
 

@@ -4,7 +4,7 @@ from collections.abc import Callable, Sequence
 from dataclasses import dataclass, replace
 from functools import partial
 from textwrap import fill
-from typing import TYPE_CHECKING, Any, ClassVar
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
@@ -12,7 +12,6 @@ from paretofoil.core.amounts import Limit
 from paretofoil.core.answer import Answer, ProvenRange, Status
 from paretofoil.core.command import Objective
 from paretofoil.core.errors import InvalidInput
-from paretofoil.core.json import Document, Matrix
 from paretofoil.core.question import Question, QuestionBatch
 from paretofoil.show.numbers import join, only_features, short, with_unit
 from paretofoil.show.palette import ATTAINABLE, INK, MARGIN_COLOURS, ORIGINAL, Mark, mark_of
@@ -40,12 +39,9 @@ NOTE_WIDTH = 74
 """Characters in a line of the note above a landscape."""
 
 
-@dataclass(frozen=True, eq=False, repr=False)
-class Landscape(Document):
+@dataclass(frozen=True, eq=False)
+class Landscape:
     """The margin on a grid over two objectives: a slice of the command space."""
-
-    SCHEMA: ClassVar[str] = "paretofoil/landscape/3"
-    EARLIER: ClassVar = {"paretofoil/landscape/2": {}}  # it had a field more
 
     objectives: tuple[Objective, ...]
     """The objectives of the command, in its order."""
@@ -61,7 +57,7 @@ class Landscape(Document):
     """The objectives on the horizontal and the vertical axis."""
     x: np.ndarray  # (RESOLUTION,) true values of objective p
     y: np.ndarray  # (RESOLUTION,) true values of objective q
-    margins: Matrix  # (len(y), len(x))
+    margins: np.ndarray  # (len(y), len(x))
 
     @property
     def off(self) -> list[int]:
@@ -75,23 +71,6 @@ class Landscape(Document):
     def holds(self, command: np.ndarray) -> bool:
         """Return whether a command lies in the slice."""
         return bool((np.abs(command - self.through) / self.scale <= IN_SLICE)[self.off].all())
-
-    def __repr__(self) -> str:
-        names = f"{self.objectives[self.p].name} and {self.objectives[self.q].name}"
-        return f"<Landscape over {names}: {len(self.x)} x {len(self.y)} margins>"
-
-    def check(self) -> None:
-        """Check that the axes are objectives of the command, and that the margins have the shape of the grid."""
-        dim = len(self.objectives)
-        sizes = [vector.size for vector in (self.command, self.through, self.scale)]
-        if any(size != dim for size in sizes):
-            raise InvalidInput.expected(f"commands and scales of {dim} numbers", f"{sizes} numbers")
-        if not (self.scale > 0).all():
-            raise InvalidInput.expected("scales above 0", self.scale.tolist())
-        if not (0 <= self.p < dim and 0 <= self.q < dim and self.p != self.q):
-            raise InvalidInput.expected(f"two objectives from 0 to {dim - 1}", (self.p, self.q))
-        if self.margins.shape != (self.y.size, self.x.size):
-            raise InvalidInput.expected(f"margins of shape {(self.y.size, self.x.size)}", self.margins.shape)
 
 
 def landscape(
