@@ -2,6 +2,7 @@
 
 import math
 from collections.abc import Callable, Mapping, Sequence
+from contextvars import ContextVar
 from functools import cache
 from typing import Any
 
@@ -50,10 +51,23 @@ def _font(size: int) -> Any:
     return ImageFont.load_default(size)
 
 
-class Canvas:
-    """An image with drawing functions; coordinates are pixels of the final picture."""
+_only_place: ContextVar[bool] = ContextVar("only_place", default=False)
+"""Whether a function that draws is called for the place of the agent only."""
 
-    def __init__(self, width: int, height: int, background: Colour = PAPER) -> None:
+
+class PlaceFound(Exception):
+    """Ends the drawing of a picture of which only the place of the agent is needed."""
+
+    def __init__(self, place: Point) -> None:
+        self.place = place
+
+
+class Canvas:
+    """An image with drawing functions; coordinates are pixels of the final picture. The agent will be at a point."""
+
+    def __init__(self, width: int, height: int, agent: Point, background: Colour = PAPER) -> None:
+        if _only_place.get():
+            raise PlaceFound((float(agent[0] / width), float(agent[1] / height)))
         self._image = Image.new("RGB", (width * SMOOTH, height * SMOOTH), background)
         self._draw = ImageDraw.Draw(self._image)
         self._size = (width, height)
@@ -163,9 +177,17 @@ def place_of(name: str | CatalogueEntry, snapshot: Any) -> Point | None:
     It is None if the environment draws itself.
     """
     item = entry(name)
-    drawing, *arguments = getattr(item.draw, "args", (None,))
-    find = _PLACES.get(str(drawing))
-    return None if find is None else find(*arguments, _state(item, snapshot))
+    drawing, *_ = getattr(item.draw, "args", ("",))
+    if item.draw is None or not str(drawing).startswith("pictures:"):
+        return None
+    only_place = _only_place.set(True)
+    try:
+        item.draw(_state(item, snapshot))
+    except PlaceFound as found:
+        return found.place
+    finally:
+        _only_place.reset(only_place)
+    return None
 
 
 @cache
@@ -202,9 +224,11 @@ _SHAPES: dict[str, Mark] = {"square": square, "triangle": triangle, "circle": ci
 class Grid(Canvas):
     """A canvas with a map of cells, and a legend below it."""
 
-    def __init__(self, rows: int, columns: int, cell: int = CELL) -> None:
+    def __init__(self, rows: int, columns: int, agent: Cell, cell: int = CELL, down: float = 0.5) -> None:
+        """Draw empty cells. The agent is in one of them, at this share of its height."""
         self.cell, self.width, self.height = cell, columns * cell, rows * cell
-        super().__init__(self.width + 2 * MARGIN, self.height + MARGIN + LEGEND)
+        place = self.centre(agent)[0], MARGIN + (agent[0] + down) * cell
+        super().__init__(self.width + 2 * MARGIN, self.height + MARGIN + LEGEND, place)
         self.box(MARGIN - GAP, MARGIN - GAP, self.width + 2 * GAP, self.height + 2 * GAP, LINE, radius=6)
         for row in range(rows):
             for column in range(columns):
@@ -230,7 +254,7 @@ class Grid(Canvas):
 
 def draw_grid_world(layout: Layout, state: Mapping[str, Any]) -> np.ndarray:
     """Return a picture like the paper's figure: coloured squares and triangles, walls, the agent."""
-    grid = Grid(layout.rows, layout.columns)
+    grid = Grid(layout.rows, layout.columns, state["cell"])
     for cell in layout.walls:
         grid.floor(cell, WALL)
     for cell, payment in layout.exits.items():
@@ -272,7 +296,7 @@ def draw_four_room(state: Mapping[str, Any]) -> np.ndarray:
 def draw_choices(state: Mapping[str, Any]) -> np.ndarray:
     """Return a picture of Three-Tree: the step on the left, and what was chosen so far in one column for each kind."""
     counts = [int(count) for count in state["counts"]]
-    grid = Grid(CHOICES + 1, 1 + len(counts))
+    grid = Grid(CHOICES + 1, 1 + len(counts), (sum(counts), 0))
     marks: list[tuple[Mark, Colour, str]] = list(zip([square] * 3, OBJECTIVE_COLOURS, NAMES, strict=False))
     for column, (count, (mark, colour, name)) in enumerate(zip(counts, marks, strict=True), start=1):
         for row in range(count):
@@ -290,7 +314,7 @@ HOME, GOLD, DIAMOND, ENEMIES = (4, 2), (0, 2), (1, 4), ((0, 3), (1, 2))
 
 def draw_gathering(state: Mapping[str, Any]) -> np.ndarray:
     """Return a picture of Resource-Gathering. What the agent carries is drawn beside it, and pale in its old place."""
-    grid = Grid(5, 5)
+    grid = Grid(5, 5, state["current_pos"])
     house(grid, *grid.centre(HOME), CELL * 0.8, RED)
     for enemy in ENEMIES:
         triangle(grid, *grid.centre(enemy), CELL * 0.5, PURPLE)
@@ -316,7 +340,8 @@ BROKEN = mix(GREEN, FLOOR, 0.65)
 def draw_bottles(state: Mapping[str, Any]) -> np.ndarray:
     """Return a picture of Breakable-Bottles: the source on the left, home on the right, pale broken bottles between."""
     carried, delivered, dropped = (state[f"bottles_{name}"] for name in ("carrying", "delivered", "dropped"))
-    grid, size = Grid(1, len(dropped) + 2, BOTTLE_CELL), BOTTLE_CELL * 0.36
+    location = int(state["location"])
+    grid, size = Grid(1, len(dropped) + 2, (0, location), BOTTLE_CELL, down=0.7), BOTTLE_CELL * 0.36
     top, middle = MARGIN + BOTTLE_CELL * 0.24, MARGIN + BOTTLE_CELL * 0.7
     columns = [grid.centre((0, column))[0] for column in range(len(dropped) + 2)]
     for place in (-1, 0, 1):
@@ -325,7 +350,7 @@ def draw_bottles(state: Mapping[str, Any]) -> np.ndarray:
     for x, broken in zip(columns[1:-1], dropped, strict=True):
         if broken:
             bottle(grid, x, top, size, BROKEN)
-    x = columns[int(state["location"])]
+    x = columns[location]
     face(grid, x, middle, BOTTLE_CELL * 0.46)
     for hand in range(int(carried)):
         bottle(grid, x + (2 * hand - 1) * BOTTLE_CELL * 0.33, middle, size, GREEN)
@@ -365,14 +390,15 @@ def draw_sea(state: Mapping[str, Any]) -> np.ndarray:
     """
     sea = _treasures()
     size = 1 + max(max(cell) for cell in sea)
-    canvas = Canvas(size * SEA_CELL + 2 * SEA_MARGIN, size * SEA_CELL + 2 * SEA_MARGIN)
+    side, corner = size * SEA_CELL + 2 * SEA_MARGIN, _sea_corner(state["current_state"])
+    canvas = Canvas(side, side, (corner[0] + SEA_CELL / 2, corner[1] + 20))
     canvas.box(SEA_MARGIN, SEA_MARGIN, size * SEA_CELL, size * SEA_CELL, WALL)
     for (row, column), treasure in sea.items():
         x, y = _sea_corner((row, column))
         canvas.box(x, y, SEA_CELL, SEA_CELL, mix(SURFACE, DEPTH, row / (size - 1)))
         if treasure:
             _chest(canvas, x, y, treasure)
-    _submarine(canvas, *_sea_corner(state["current_state"]))
+    _submarine(canvas, *corner)
     return canvas.pixels()
 
 
@@ -415,7 +441,7 @@ def draw_tree(name: str, state: Mapping[str, Any]) -> np.ndarray:
     """Return a picture of the whole tree, the path taken, and every fruit as a column of six shades."""
     depth, nutrients = entry(name).max_steps, [objective.name for objective in entry(name).objectives]
     row, place = here = int(state["current_state"][0]), int(state["current_state"][1])
-    canvas = Canvas(TREE_WIDTH, TREE_TOP + depth * ROW + SHADE * len(nutrients) + 40)
+    canvas = Canvas(TREE_WIDTH, TREE_TOP + depth * ROW + SHADE * len(nutrients) + 40, _node_centre(row, place))
     nodes = [(r, p) for r in range(depth) for p in range(2**r)]
     for r, p in nodes:
         for child in (2 * p, 2 * p + 1):
@@ -473,7 +499,7 @@ def draw_minecart(cart: Mapping[str, Any]) -> np.ndarray:
     MO-Gymnasium draws all mines alike, at angles from NumPy's global generator.
     """
     side = MINE_FIELD + 2 * MINE_MARGIN
-    canvas = Canvas(side, side + MINE_LEGEND, mix(LINE, FLOOR, 0.35))
+    canvas = Canvas(side, side + MINE_LEGEND, _on_field(cart["position"]), mix(LINE, FLOOR, 0.35))
     canvas.box(MINE_MARGIN, MINE_MARGIN, MINE_FIELD, MINE_FIELD, FLOOR, radius=8)
     radius = BASE_RADIUS * MINE_FIELD
     canvas.slice(MINE_MARGIN, MINE_MARGIN, radius, 0, 90, mix(RED, FLOOR, 0.55))
@@ -535,11 +561,11 @@ TARGETS = ((0.14, 0.0), (-0.14, 0.0), (0.0, 0.14), (0.0, -0.14))
 
 def draw_arm(state: Mapping[str, Any]) -> np.ndarray:
     """Return a picture of Reacher from above: the four targets and the arm."""
-    canvas = Canvas(ARM_SIDE, ARM_SIDE, PAPER)
+    points = [_on_table(0.0, 0.0), *_joints(state)]
+    canvas = Canvas(ARM_SIDE, ARM_SIDE, points[-1])
     for number, (target, colour) in enumerate(zip(TARGETS, OBJECTIVE_COLOURS, strict=True), start=1):
         canvas.disc(*_on_table(*target), 16, colour)
         canvas.text(*_on_table(*target), str(number), 15, FLOOR)
-    points = [_on_table(0.0, 0.0), *_joints(state)]
     for start, end, width in zip(points, points[1:], (11, 8), strict=False):
         canvas.line(start, end, mix(AGENT, INK, 0.35), width)
     for point in points:
@@ -565,13 +591,13 @@ HILL, VALLEY, PER_UNIT = (600, 330), 300.0, 320.0
 
 def draw_car(state: Mapping[str, Any]) -> np.ndarray:
     """Return a picture of Mountain-Car: the valley, the goal, the car and its velocity."""
-    canvas, (width, height) = Canvas(*HILL, PAPER), HILL
+    (width, height), (position, velocity) = HILL, state["state"]
+    canvas = Canvas(width, height, _car_centre(position))
     road = [_on_hill(x) for x in np.linspace(LEFTMOST, RIGHTMOST, 120)]
     canvas.polygon([(road[0][0], height), *road, (road[-1][0], height)], mix(GREEN, FLOOR, 0.55))
     x, y = _on_hill(GOAL)
     canvas.line((x, y), (x, y - 46), INK, 2)
     canvas.polygon([(x, y - 46), (x + 26, y - 38), (x, y - 30)], YELLOW)
-    position, velocity = state["state"]
     face(canvas, *_car_centre(position), 30)
     canvas.text(width / 2, 24, f"velocity {velocity:+.3f}", 18)
     return canvas.pixels()
@@ -593,7 +619,8 @@ WALK_CELL = 28
 def draw_walk(size: int, state: Mapping[str, Any]) -> np.ndarray:
     """Draw one line per dimension, with the place of the walk on each."""
     place = state["place"]
-    canvas = Canvas(size * WALK_CELL + 60, len(place) * 2 * WALK_CELL + 20, PAPER)
+    first = 44 + (int(place[0]) + 0.5) * WALK_CELL, 12 + WALK_CELL / 2
+    canvas = Canvas(size * WALK_CELL + 60, len(place) * 2 * WALK_CELL + 20, first)
     for row, here in enumerate(place):
         y = 12 + 2 * WALK_CELL * row
         canvas.text(24, y + WALK_CELL / 2, str(row + 1), 15)
@@ -601,12 +628,6 @@ def draw_walk(size: int, state: Mapping[str, Any]) -> np.ndarray:
             colour = AGENT if column == here else mix(AGENT, FLOOR, 0.7) if column < here else LINE
             canvas.box(44 + column * WALK_CELL, y, WALK_CELL - 3, WALK_CELL - 3, colour, radius=3)
     return canvas.pixels()
-
-
-def _place_in_walk(size: int, state: Mapping[str, Any]) -> Point:
-    place = state["place"]
-    width, height = size * WALK_CELL + 60, len(place) * 2 * WALK_CELL + 20
-    return (44 + (int(place[0]) + 0.5) * WALK_CELL) / width, (12 + WALK_CELL / 2) / height
 
 
 RESERVOIR, DAM, BUOY = (520, 420), 60, 0.2
@@ -625,9 +646,9 @@ RESERVOIR_FULL = 150.0
 def draw_reservoir(reservoir: Mapping[str, Any]) -> np.ndarray:
     """Draw the water behind the dam, and the level above which the shore floods."""
     (width, height), level = RESERVOIR, float(reservoir["level"])
-    canvas, ground, water = Canvas(width, height, PAPER), height - 50, mix(AGENT, FLOOR, 0.25)
-    left, right = 30, width - 150
+    ground, water, left, right = height - 50, mix(AGENT, FLOOR, 0.25), 30, width - 150
     top, flood = ground - _water_height(level), ground - _water_height(FLOODING)
+    canvas = Canvas(width, height, (BUOY * width, top))
     canvas.box(left, top, right - left, ground - top, water)
     if level > FLOODING:
         canvas.box(left, top, right - left, flood - top, mix(RED, water, 0.55))
@@ -641,55 +662,3 @@ def draw_reservoir(reservoir: Mapping[str, Any]) -> np.ndarray:
     canvas.box(right + DAM, ground - 14, width - right - DAM, 14, water)
     canvas.text(right + DAM + 45, ground - 28, "demand 50", 13)
     return canvas.pixels()
-
-
-def _place_in_reservoir(reservoir: Mapping[str, Any]) -> Point:
-    height = RESERVOIR[1]
-    return BUOY, (height - 50 - _water_height(float(reservoir["level"]))) / height
-
-
-def _in_cell(rows: int, columns: int, cell: Cell, side: int = CELL, down: float = 0.5) -> Point:
-    """Return the place of a point in a cell of a `Grid`."""
-    x, y = MARGIN + (cell[1] + 0.5) * side, MARGIN + (cell[0] + down) * side
-    return x / (columns * side + 2 * MARGIN), y / (rows * side + MARGIN + LEGEND)
-
-
-def _place_in_bottles(state: Mapping[str, Any]) -> Point:
-    return _in_cell(1, len(state["bottles_dropped"]) + 2, (0, int(state["location"])), BOTTLE_CELL, down=0.7)
-
-
-def _place_in_sea(state: Mapping[str, Any]) -> Point:
-    (x, y), cells = _sea_corner(state["current_state"]), 1 + max(map(max, _treasures()))
-    side = cells * SEA_CELL + 2 * SEA_MARGIN
-    return float(x + SEA_CELL / 2) / side, float(y + 20) / side
-
-
-def _place_in_tree(name: str, state: Mapping[str, Any]) -> Point:
-    item = entry(name)
-    x, y = _node_centre(*map(int, state["current_state"]))
-    return x / TREE_WIDTH, y / (TREE_TOP + item.max_steps * ROW + SHADE * len(item.objectives) + 40)
-
-
-def _place_on_field(cart: Mapping[str, Any]) -> Point:
-    (x, y), side = _on_field(cart["position"]), MINE_FIELD + 2 * MINE_MARGIN
-    return float(x) / side, float(y) / (side + MINE_LEGEND)
-
-
-_PLACES: dict[str, Callable[..., Point]] = {
-    "pictures:draw_grid_world": lambda layout, state: _in_cell(layout.rows, layout.columns, state["cell"]),
-    "pictures:draw_four_room": lambda state: _in_cell(13, 13, state["state"][:2]),
-    "pictures:draw_choices": lambda state: _in_cell(CHOICES + 1, 4, (int(sum(state["counts"])), 0)),
-    "pictures:draw_arm": lambda state: (_joints(state)[1][0] / ARM_SIDE, _joints(state)[1][1] / ARM_SIDE),
-    "pictures:draw_car": lambda state: (
-        _car_centre(state["state"][0])[0] / HILL[0],
-        _car_centre(state["state"][0])[1] / HILL[1],
-    ),
-    "pictures:draw_gathering": lambda state: _in_cell(5, 5, state["current_pos"]),
-    "pictures:draw_bottles": _place_in_bottles,
-    "pictures:draw_sea": _place_in_sea,
-    "pictures:draw_tree": _place_in_tree,
-    "pictures:draw_minecart": _place_on_field,
-    "pictures:draw_reservoir": _place_in_reservoir,
-    "pictures:draw_walk": _place_in_walk,
-}
-"""Where the agent is on the picture that each function draws."""
