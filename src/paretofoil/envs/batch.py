@@ -9,7 +9,7 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
 from functools import cache
 from pathlib import Path
-from typing import Any, NamedTuple, Protocol, TypedDict
+from typing import Any, NamedTuple, Protocol
 
 import gymnasium
 import numpy as np
@@ -157,7 +157,7 @@ def uniforms(seeds: np.ndarray, steps: np.ndarray, draws: int) -> np.ndarray:
 
 
 class ArrayBatch:
-    """Many episodes of a deterministic environment whose state is a row of numbers (implements `BatchEnv`).
+    """Many episodes of an environment whose state is one number or a row of numbers (implements `BatchEnv`).
 
     A subclass says how states move, which actions are valid in them, and what the policy sees.
     """
@@ -171,13 +171,19 @@ class ArrayBatch:
     name = "state"
     """The name of the state in snapshots and for pictures."""
 
-    def __init__(self, start: Sequence[float], max_steps: int) -> None:
-        self.max_steps, self._start = max_steps, tuple(start)
+    def __init__(self, start: float | Sequence[float], max_steps: int) -> None:
+        self.max_steps, self._start = max_steps, start
         self.reset(np.zeros(0, dtype=np.int64))
 
-    def move(self, states: np.ndarray, actions: np.ndarray) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
+    def move(
+        self, states: np.ndarray, actions: np.ndarray, rows: np.ndarray
+    ) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
         """Return the next states (n, numbers), the rewards (n, objectives), and which episodes ended (n,)."""
         raise NotImplementedError
+
+    def draw(self, rows: np.ndarray, count: int) -> np.ndarray:
+        """Return random numbers (n, count) for a step of these rows."""
+        return uniforms(self._seeds[rows], self._elapsed[rows], count)
 
     def valid(self, states: np.ndarray) -> np.ndarray:
         """Return the valid actions (n, num_actions) in states (n, numbers)."""
@@ -191,19 +197,20 @@ class ArrayBatch:
         return self.restore({self.name: self._start, "elapsed": 0, "ended": False}, seeds)
 
     def restore(self, snapshot: Mapping[str, Any], seeds: np.ndarray) -> Observed:
-        rows = len(check_seeds(seeds))
+        self._seeds, rows = check_seeds(seeds), len(seeds)
         self._states = np.tile(np.array(snapshot[self.name]), (rows, 1))
         self._elapsed = np.full(rows, snapshot["elapsed"], dtype=np.int64)
         self._finished = np.full(rows, snapshot.get("ended", False) or snapshot["elapsed"] >= self.max_steps)
         return Observed(self.observe(self._states), self.valid(self._states))
 
     def snapshot(self, row: int) -> dict[str, Any]:
-        state, elapsed = tuple(self._states[row].tolist()), int(self._elapsed[row])
-        return {self.name: state, "elapsed": elapsed, "ended": bool(self._finished[row])}
+        state, elapsed = self._states[row].tolist(), int(self._elapsed[row])
+        numbers = tuple(state) if len(state) > 1 else state[0]
+        return {self.name: numbers, "elapsed": elapsed, "ended": bool(self._finished[row])}
 
     def step(self, rows: np.ndarray, actions: np.ndarray) -> Stepped:
-        rows, actions = check_step(rows, actions, self._finished, self.valid(self._states))
-        self._states[rows], rewards, terminated = self.move(self._states[rows], actions)
+        rows, actions = check_step(rows, actions, self._finished, self.valid(self._states), self.action_space)
+        self._states[rows], rewards, terminated = self.move(self._states[rows], actions, rows)
         self._elapsed[rows] += 1
         truncated = (self._elapsed[rows] >= self.max_steps) & ~terminated
         self._finished[rows] = terminated | truncated
@@ -344,61 +351,35 @@ def read_table(file: Path) -> TransitionTable:
     return TransitionTable(**columns, states=states)
 
 
-class TabularSnapshot(TypedDict):
-    """The state of one row."""
-
-    state: int
-    elapsed: int
-
-
-class TabularBatch:
-    """Many episodes of a finite environment (implements `BatchEnv`)."""
-
-    action_space: ActionSpace | None = None
-    bounds: Bounds | None = None
-    real_returns = False
+class TabularBatch(ArrayBatch):
+    """Many episodes of a finite environment. A state is its number in the table."""
 
     def __init__(self, entry: CatalogueEntry, max_steps: int) -> None:
         self.table = tabulate(entry)
-        self.max_steps = max_steps
         self.stochastic = bool(self.table.rare.any())
         self.observation_size = entry.observation_size
         self.num_actions = len(entry.actions)
         self.num_objectives = len(entry.objectives)
-        self.reset(np.zeros(0, dtype=np.int64))
+        super().__init__(0, max_steps)
 
-    def reset(self, seeds: np.ndarray) -> Observed:
-        return self.restore(TabularSnapshot(state=0, elapsed=0), seeds)
-
-    def restore(self, snapshot: TabularSnapshot, seeds: np.ndarray) -> Observed:
-        self._seeds = check_seeds(seeds)
-        self._state = np.full(len(seeds), snapshot["state"], dtype=np.int64)
-        self._elapsed = np.full(len(seeds), snapshot["elapsed"], dtype=np.int64)
-        self._finished = np.full(len(seeds), self.table.final[snapshot["state"]])
-        return Observed(self.table.observations[self._state], self.table.masks[self._state])
-
-    def snapshot(self, row: int) -> TabularSnapshot:
-        return TabularSnapshot(state=int(self._state[row]), elapsed=int(self._elapsed[row]))
-
-    def step(self, rows: np.ndarray, actions: np.ndarray) -> Stepped:
-        table = self.table
-        rows, actions = check_step(rows, actions, self._finished, table.masks[self._state])
-        before = self._state[rows]
+    def move(
+        self, states: np.ndarray, actions: np.ndarray, rows: np.ndarray
+    ) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
+        table, before = self.table, states[:, 0]
         outcome = np.zeros(len(rows), dtype=np.int64)
         if self.stochastic:
-            draws = uniforms(self._seeds[rows], self._elapsed[rows], 1)[:, 0]
-            outcome[draws < table.rare[before, actions]] = RARE
+            outcome[self.draw(rows, 1)[:, 0] < table.rare[before, actions]] = RARE
         after = table.next_states[before, actions, outcome]
-        self._state[rows] = after
-        self._elapsed[rows] += 1
-        terminated = table.final[after]
-        truncated = (self._elapsed[rows] >= self.max_steps) & ~terminated
-        self._finished[rows] = terminated | truncated
-        rewards = table.rewards[before, actions, outcome]
-        return Stepped(table.observations[after], table.masks[after], rewards, terminated, truncated)
+        return after[:, None], table.rewards[before, actions, outcome], table.final[after]
+
+    def valid(self, states: np.ndarray) -> np.ndarray:
+        return self.table.masks[states[:, 0]]
+
+    def observe(self, states: np.ndarray) -> np.ndarray:
+        return self.table.observations[states[:, 0]]
 
 
-def locate(entry: CatalogueEntry, observation: np.ndarray) -> tuple[np.ndarray, TabularSnapshot]:
+def locate(entry: CatalogueEntry, observation: np.ndarray) -> tuple[np.ndarray, dict[str, Any]]:
     """Return the valid actions (num_actions,) and a snapshot of the running state with this flat observation."""
     table = tabulate(entry)
     same = (table.observations == observation).all(axis=1) & ~table.final
@@ -406,7 +387,7 @@ def locate(entry: CatalogueEntry, observation: np.ndarray) -> tuple[np.ndarray, 
         what = f"a state of {entry.name} in which an episode is still running"
         raise InvalidInput.expected(what, brief(observation.tolist()))
     state = int(np.argmax(same))
-    return table.masks[state], TabularSnapshot(state=state, elapsed=0)
+    return table.masks[state], {"state": state, "elapsed": 0}
 
 
 @dataclass(frozen=True, eq=False)

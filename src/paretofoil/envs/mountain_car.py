@@ -29,7 +29,9 @@ class BatchMountainCar(ArrayBatch):
     def __init__(self, max_steps: int) -> None:
         super().__init__((START, 0.0), max_steps)
 
-    def move(self, states: np.ndarray, actions: np.ndarray) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
+    def move(
+        self, states: np.ndarray, actions: np.ndarray, rows: np.ndarray
+    ) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
         position, velocity = states.T
         velocity = velocity + (actions - 1) * FORCE - np.cos(3 * position) * GRAVITY
         velocity = np.clip(velocity, -TOP_SPEED, TOP_SPEED)

@@ -60,7 +60,9 @@ class BatchWalkRoom(ArrayBatch):
         self._walls, self._strides = walls(dimensions), self.size ** np.arange(dimensions - 1)[::-1]
         super().__init__((0,) * dimensions, max_steps)
 
-    def move(self, states: np.ndarray, actions: np.ndarray) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
+    def move(
+        self, states: np.ndarray, actions: np.ndarray, rows: np.ndarray
+    ) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
         n = self.num_objectives
         rewards, forward = -np.eye(n)[actions % n], np.where(actions < n, 1, -1)
         places = states - (rewards * forward[:, None]).astype(np.int64)
