@@ -282,7 +282,7 @@ def test_sigterm_ends_a_training_at_once_and_the_resumed_one_has_the_same_result
 def test_endless_settings_are_refused_before_the_training(run, tmp_path):
     for arguments in (["--minutes", "inf"], ["--set", "gain=inf"], ["--set", "hidden=99999999"]):
         told = run("train", "branch-path", *BRIEF, *arguments, code=2).err
-        assert "to be at most" in told
+        assert "of at most" in told
     assert list(tmp_path.iterdir()) == []
 
 

@@ -341,7 +341,7 @@ def test_a_file_with_views_or_triggers_is_not_read(written: Path, statements: li
         (lambda c: c.update(rule=3), "an object at rule of the configuration of a study, got 3"),
         (lambda c: c["rule"].update(steps="all"), "a whole number or null at rule.steps"),
         (lambda c: c["rule"].update(box="large"), "one of paper, reachable at rule.box"),
-        (lambda c: c.update(seed=-1), "a whole number >= 0 at seed"),
+        (lambda c: c.update(seed=-1), "a whole number of at least 0 at seed"),
         (lambda c: c.update(seed="0"), "a whole number at seed"),
         (lambda c: c.update(kappa="0.05"), "a number or null at kappa"),
         (lambda c: c.update(only=[["small", 0]]), r"a list of length 4 at only\[0\]"),
@@ -393,7 +393,7 @@ def test_resuming_without_sources_is_an_error(written: Path) -> None:
     ("column", "value", "message"),
     [
         ("front", "'x'", "a whole number at case.front"),
-        ("step", "-1", "a whole number >= 0 at case.step"),
+        ("step", "-1", "a whole number of at least 0 at case.step"),
         ("closest_distance", "'near'", "a number or null at closest_distance"),
         ("closest_distance", "9e999", "a number of at most 1e.100 at closest_distance"),
         ("queries", "0.5", "a whole number at queries"),

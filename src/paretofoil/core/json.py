@@ -241,12 +241,12 @@ def _check_leaves(value: Any, what: str, path: str) -> None:
         for i, item in enumerate(value):
             _check_leaves(item, what, f"{path}[{i}]")
     elif isinstance(value, str) and not is_line(value):
-        expected = f"a line of at most {MAX_TEXT:,} printable characters at {path} of {what}"
+        expected = f"a line of at most {MAX_TEXT:,} printable characters {_where(path, what)}"
         raise InvalidInput.expected(expected, brief(value))
     elif isinstance(value, int) and abs(value) > MAX_INTEGER:
-        raise InvalidInput.expected(f"a number of at most {MAX_INTEGER:,} at {path} of {what}", brief(value))
+        raise InvalidInput.expected(f"a number of at most {MAX_INTEGER:,} {_where(path, what)}", brief(value))
     elif isinstance(value, float) and not abs(value) <= MAX_NUMBER:
-        raise InvalidInput.expected(f"a number of at most {MAX_NUMBER:g} at {path} of {what}", brief(value))
+        raise InvalidInput.expected(f"a number of at most {MAX_NUMBER:g} {_where(path, what)}", brief(value))
 
 
 def is_line(text: str) -> bool:
@@ -277,6 +277,9 @@ _WORDS = {
 }
 
 
+_SIGNS = {"`": "", " | ": " or ", ">= ": "of at least ", "<= ": "of at most ", "> ": "above ", "< ": "below "}
+
+
 def _explain(message: str, kind: Any, values: Any, what: str) -> InvalidInput:
     """Return the error of a value that could not be read, with the path and the value itself.
 
@@ -292,11 +295,15 @@ def _explain(message: str, kind: Any, values: Any, what: str) -> InvalidInput:
         expected = f"one of {', '.join(_choices(kind, steps))}"
     elif reason.startswith("Expected"):
         expected = re.sub(r"\w+", lambda m: _WORDS.get(m[0], m[0]), reason.split(", got")[0].split("`", 1)[1])
-        expected = expected.replace("`", "").replace(" | ", " or ")
+        for sign, words in _SIGNS.items():
+            expected = expected.replace(sign, words)
     else:  # raised by a hook or by __post_init__
         return InvalidInput(f"{path} of {what}: {reason}" if path else f"{what}: {reason}")
-    where = f"at {path} of {what}" if path else f"as {what}"
-    return InvalidInput.expected(f"{expected} {where}", brief(_value_at(values, steps)))
+    return InvalidInput.expected(f"{expected} {_where(path, what)}", brief(_value_at(values, steps)))
+
+
+def _where(path: str, what: str) -> str:
+    return f"at {path} of {what}" if path else f"as {what}"
 
 
 def _value_at(values: Any, steps: list[str]) -> Any:

@@ -1,54 +1,52 @@
 """The configuration of a training, and the presets of the environments."""
 
-from dataclasses import asdict, dataclass, replace
-from numbers import Real
-from typing import Any, Literal, get_args
+from dataclasses import dataclass, replace
+from typing import Annotated, Any, Literal, get_type_hints
+
+import msgspec
+import numpy as np
 
 from paretofoil.core.errors import InvalidInput, as_seed
+from paretofoil.core.json import Fraction, read_value
 
 Explore = Literal["plans", "plain"]
 """The source of new episodes: good episodes with edited actions, or sampling only, as in the authors' code."""
 Returns = Literal["expected", "realised"]
 """The label of an episode in a stochastic environment: the mean over repeated rollouts, or its own return."""
-_MOST = {"steps": 1e12, "hidden": 10_000, "batch_size": 1e6, "updates": 1e6, "polish_updates": 1e6, "capacity": 1e6}
-_MOST |= {"episodes": 1e6, "warmup": 1e6, "rollouts": 1e6, "candidates": 1e6, "edits": 1_000}
-"""Largest values of settings that take time or memory; 1e9 for all others."""
-_POSITIVE = {
-    *("episodes", "warmup", "steps", "rollouts", "candidates", "hidden", "batch_size", "capacity", "polish_updates"),
-    *("report_every", "edits", "gain", "learning_rate", "preference"),
-}
-_FRACTIONS = {"random_share", "restart_share", "mutate_share", "front_share", "polish_share", "crossover", "cooling"}
+Whole = Annotated[int, msgspec.Meta(ge=1, le=10**6)]
+Natural = Annotated[int, msgspec.Meta(ge=0, le=10**6)]
+Positive = Annotated[float, msgspec.Meta(gt=0, le=1e9)]
 
 
 @dataclass(frozen=True)
 class TrainConfig:
     """All settings of a training. The episodes that are neither random, restarts nor mutations follow a new command."""
 
-    episodes: int = 64
+    episodes: Whole = 64
     """Episodes per iteration."""
-    warmup: int = 256
+    warmup: Whole = 256
     """Random episodes before the first update."""
-    random_share: float = 0.1
+    random_share: Fraction = 0.1
     """Share of random episodes."""
-    restart_share: float = 0.4
+    restart_share: Fraction = 0.4
     """Share of episodes that repeat the start of a nondominated one, then take some random actions."""
-    mutate_share: float = 0.3
+    mutate_share: Fraction = 0.3
     """Share of episodes that repeat a plan of the replay with edited actions."""
-    burst: int = 6
+    burst: Natural = 6
     """The largest number of random actions after a restart."""
-    edits: int = 4
+    edits: Annotated[int, msgspec.Meta(ge=1, le=1000)] = 4
     """The largest number of edits of a mutation."""
-    crossover: float = 0.3
+    crossover: Fraction = 0.3
     """The probability that a mutation first joins the start of one plan to the end of another."""
-    preference: float = 0.7
+    preference: Positive = 0.7
     """The Dirichlet parameter of the action probabilities of a random episode; small values prefer few actions."""
     seed: int = 0
     """The random seed. The same seed gives the same result."""
-    steps: int = 50_000
+    steps: Annotated[int, msgspec.Meta(ge=1, le=10**12)] = 50_000
     """Environment steps of exploration. The rollouts that measure the front end the polish when they take as many."""
-    minutes: float | None = None
+    minutes: Positive | None = None
     """Time limit, in minutes; the last fifth is for the polish. With a limit the result depends on the machine."""
-    episode_steps: int | None = None
+    episode_steps: Whole | None = None
     """Step limit of training episodes. An episode whose last step has a reward when the limit ends it is dropped."""
     horizon: bool = False
     """Condition on the remaining steps as well, as in the original PCN."""
@@ -60,62 +58,43 @@ class TrainConfig:
     """"plans": repeat good episodes with edited actions; "plain": only sample under new commands."""
     returns: Returns = "expected"
     """Labels in stochastic environments: "expected" (means over rollouts) or "realised" (returns of one episode)."""
-    rollouts: int = 500
+    rollouts: Whole = 500
     """Rollouts per mean return, in stochastic environments."""
-    candidates: int = 16
+    candidates: Whole = 16
     """Plans per iteration whose mean return is estimated, in stochastic environments."""
-    hidden: int = 64
+    hidden: Annotated[int, msgspec.Meta(ge=1, le=10_000)] = 64
     """Hidden units of the network."""
-    gain: float = 4.0
+    gain: Positive = 4.0
     """Commands are scaled to a range of this width."""
     standardise: bool = False
     """Scale observations to mean 0 and standard deviation 1. For observations that are not one-hot."""
-    learning_rate: float = 3e-3
+    learning_rate: Positive = 3e-3
     """The learning rate of Adam during exploration and at the start of each polish round."""
-    cooling: float = 1.0
+    cooling: Fraction = 1.0
     """The share of the learning rate that remains after four fifths of the exploration (cosine schedule)."""
-    batch_size: int = 256
+    batch_size: Whole = 256
     """Samples per update."""
-    updates: int = 50
+    updates: Natural = 50
     """Updates per iteration."""
-    front_share: float = 0.5
+    front_share: Fraction = 0.5
     """The share of each batch from nondominated demonstrations, each with the same probability. With plain exploration
     this share comes from all demonstrations."""
-    capacity: int = 200
+    capacity: Whole = 200
     """Demonstrations in the replay."""
-    polish_rounds: int = 20
+    polish_rounds: Natural = 20
     """Largest number of learning rounds after exploration. They end when every point of the front is reached."""
-    polish_updates: int = 1000
+    polish_updates: Whole = 1000
     """Updates per polish round, with a decreasing learning rate."""
-    polish_share: float = 0.7
+    polish_share: Fraction = 0.7
     """The share of nondominated demonstrations in the batches of the polish."""
-    report_every: int = 10
+    report_every: Annotated[int, msgspec.Meta(ge=1, le=10**9)] = 10
     """Iterations between progress reports."""
 
     def __post_init__(self) -> None:
         as_seed(self.seed)
-        for name, value in asdict(self).items():
-            most = _MOST.get(name, 1e9)
-            optional, is_number = name in ("minutes", "episode_steps"), isinstance(value, Real)
-            if name not in ("explore", "returns") and not is_number and not (optional and value is None):
-                raise InvalidInput.expected(f"{name} to be a number", repr(value))
-            if name != "seed" and is_number and abs(value) > most:
-                raise InvalidInput.expected(f"{name} to be at most {most:,.0f}", value)
-            if name in _POSITIVE:
-                rule, holds = "positive", value > 0
-            elif name in _FRACTIONS:
-                rule, holds = "between 0 and 1", 0 <= value <= 1
-            elif optional:
-                rule, holds = "positive or None", value is None or value > 0
-            elif name in ("updates", "polish_rounds", "burst"):
-                rule, holds = "at least 0", value >= 0
-            elif name in ("explore", "returns"):
-                words = get_args(Explore if name == "explore" else Returns)
-                rule, holds = " or ".join(words), value in words
-            else:
-                continue
-            if not holds:
-                raise InvalidInput.expected(f"{name} to be {rule}", repr(value))
+        for name, kind in get_type_hints(TrainConfig, include_extras=True).items():
+            value = getattr(self, name)
+            read_value(kind, value.item() if isinstance(value, np.generic) else value, name)
         shares_sum = self.random_share + self.restart_share + self.mutate_share
         if shares_sum > 1:
             raise InvalidInput.expected("random_share + restart_share + mutate_share to be at most 1", shares_sum)
