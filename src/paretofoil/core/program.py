@@ -454,7 +454,7 @@ class Program:
         return replace(self, nodes=nodes, output=change(self.output))
 
     def within(self, low: np.ndarray, high: np.ndarray, num_valid: int) -> "Program":
-        """Return the program for commands within low, high (d,), without `rounding` if that does not hold for all."""
+        """Return the program for commands within low, high (d,), without `rounding` if it may not hold there."""
         rounding = self.rounding
         if rounding is None:
             return self

@@ -278,10 +278,10 @@ class _CellPartition:
         ]
 
     def _compare(self, cells: _Cells) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
-        """Return the action (B,) that is chosen in the middle of each cell, and bounds of its lead at the corners.
+        """Return the action (B,) chosen in the middle of each cell, and upper bounds of two leads, each (B, A, 12).
 
-        The bounds are how far each action may be ahead of it, and how far it may be ahead of each action, at most:
-        (B, A, 12). They are affine in the command, and minus infinity for actions that are not valid.
+        The first is the lead of each action over the chosen one, the second that of the chosen one over each action.
+        Both are given at the corners, are affine in the command, and are minus infinity for invalid actions.
         """
         corners = np.tile(self.region[0], (*cells.corners.shape[:2], 1))
         corners[:, :, self.varied] = cells.corners

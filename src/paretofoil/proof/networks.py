@@ -297,7 +297,7 @@ def rounding_pads(program: Program, reach: np.ndarray) -> tuple[np.ndarray, ...]
 
 
 def _is_flat(node: Node) -> bool:
-    """Return whether the slopes of the lines of a node are at most those of its values over the whole region."""
+    """Return whether a node's linear bounds are never steeper than the node itself is somewhere in the region."""
     return isinstance(node.kind, Product) or (isinstance(node.kind, Elementwise) and node.kind.function in STEEPEST)
 
 

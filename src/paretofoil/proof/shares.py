@@ -221,7 +221,7 @@ class ContestStack:
     slack: np.ndarray  # (N,)
 
     def chunks(self, state: np.ndarray) -> list[np.ndarray]:
-        """Return the rows of the states (B,) that are in this stack, in chunks that stay in the cache."""
+        """Return the rows whose state (B,) is in this stack, in chunks that fit into the cache."""
         rows = np.flatnonzero(self.place[state] >= 0)
         return np.split(rows, range(_ROWS, len(rows), _ROWS)) if len(rows) else []
 

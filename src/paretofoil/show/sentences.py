@@ -446,7 +446,7 @@ class _Words:
         return tidy(np.array([float(clean(total)) for total in totals]), self.low, self.high)
 
     def _start(self, start: Start) -> str:
-        """Return the command for the whole episode, and whether it leads here when it is issued at the start."""
+        """Return a sentence: the command for the whole episode, and whether it leads to this state from the start."""
         if self.preferences:
             subject, leads, does_not = "Held from the start, these preferences", "lead to", "do not lead to"
         else:
