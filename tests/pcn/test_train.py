@@ -261,7 +261,7 @@ def test_bad_configurations_are_named(wrong):
     ("burst", -1, "a whole number of at least 0 as burst, got -1"),
     ("hidden", 10**9, "a whole number of at most 10000 as hidden, got 1000000000"),
     ("steps", 10**400, "a number of at most .* as steps, got a whole number of about 401 digits"),
-    ("explore", "bold", "one of plans, plain as explore, got .bold."),
+    ("explore", "bold", "one of plain, plans as explore, got 'bold'"),
     ("seed", 1.5, "a seed that is a whole number, got 1.5"),
 ])  # fmt: skip
 def test_an_odd_setting_is_named(setting, value, words):
