@@ -22,9 +22,7 @@ def facts_of(name: str) -> Facts:
 def test_no_number_of_a_page_contradicts_its_rows(name: str) -> None:
     result = check_page(name, (RESULTS / f"{name}.md").read_text(), facts_of(name))
     assert not result.wrong
-    not_from_rows = ("distance (cut region)", "worked examples")  # these need the agents
-    unknown = [line for line in result.unknown if not any(part in line for part in not_from_rows)]
-    assert len(unknown) <= 0.02 * result.total, unknown
+    assert not result.unknown
 
 
 @pytest.mark.long

@@ -32,7 +32,7 @@ PAPER_REGION = {name: f"{name}-realised" if name in REALISED else name for name 
 """The agent of each environment in the paper's experiment; the others are trained on expected returns."""
 ALL_OTHERS = {"B-Bottles, expected returns": "breakable-bottles", "R-Gather, expected returns": "resource-gathering"}
 ZOO, WHITE, WHITE_05 = "cf-zoo:as-run", "white-cw:as-run-0", "white-cw:as-run"
-NUMBER = re.compile(r"(?<![\w.])[-+]?(?:\d{1,3}(?:,\d{3})+|\d+)(?:\.\d+)?(?:e-?\d+)?")
+NUMBER = re.compile(r"(?<![\w.])[-+]?(?:\d{1,3}(?:,\d{3})+|\d+)(?:\.\d+)?(?:e-?\d+)?(?![0-9a-z])")
 RESAMPLES = 4_000
 
 
@@ -396,7 +396,6 @@ def stress(rows: Rows) -> Facts:
     for name, label in LABELS.items():
         printed, published = paper_tables.STRESS[name], authors_data.PUBLISHED[name]
         test[label, "paper: cases"], test[label, "paper: rate [95 % CI]"] = [printed.cases], paper_cell(printed)
-        test[label, "paper: distance (cut region)"] = [printed.distance]
         solved = {r.case for r in of(by_name[name], ZOO) if r.found}
         feasible = solved | {r.case for r in of(by_name[name], "exact") if r.found}
         feasible_there = printed.found + published.missed + published.second_grid
@@ -419,7 +418,35 @@ def stress(rows: Rows) -> Facts:
     own = authors_data.OWN_CODE
     settings = (2422, 3195, 3001, 9001, 87, 96, 128, 5, own["questions"], own["solved"], own["close"], 6, 0.1)
     tables = {"Stress test": test, "The difference from the paper, in two parts": parts}
+    tables["Counterfactual commands of the worked examples"] = _examples(rows)
     return Facts(tables, more, settings)
+
+
+EXAMPLES = {
+    "Deep Sea Treasure (introduction)": ("deep-sea-treasure", (8.0, -2.0), (6.328, -1.704)),
+    "Branch-Path": ("branch-path", (3.0, 1.0), (0.2953, 1.464)),
+    "Collect-Two": ("collect-two", (0.0, 0.0, 0.8, 1.0), (0.0, 0.0, 0.8, 0.8437)),
+    "Minecart": ("minecart", (0.28, 1.22, -0.96), (0.3476, 1.22, -0.96)),
+}
+"""The agent, the remaining command and the counterfactual command of each example in the paper."""
+
+
+def _examples(rows: Rows) -> Table:
+    """Return commands, distances and signs; distances are in units of the paper's search region."""
+    table: Table = {}
+    for line in rows.table("examples.parquet"):
+        agent, remaining, printed = EXAMPLES[line["example"]]
+        of_paper, label = line["by"] == "paper", " / ".join((line["example"], line["foil"], line["by"]))
+        command = np.array(printed if of_paper else line["command"])
+        region = next(row.commands()[2] for row in rows.study("stress-as-run") if row.agent == agent and row.found)
+        change = command - remaining
+        table[label, "counterfactual command"] = [float(f"{entry:.4g}") for entry in command]
+        table[label, "in the paper's units"] = [float(np.linalg.norm(change / region))]
+        scaled = change / (region if of_paper else training_scale(agent))
+        few = np.abs(scaled) <= 0.05 * np.linalg.norm(scaled)
+        signs = "".join("0" if small else "+" if entry > 0 else "-" for small, entry in zip(few, scaled, strict=True))
+        table[label, "signs"] = [float(number) for number in NUMBER.findall(signs)]
+    return table
 
 
 PANEL = re.compile(r"\(\w\) ([\w-]+): [\w-]+ → ([\w-]+), command \(([^)]*)\), t = (\d+)")
@@ -433,8 +460,10 @@ def _landscapes(rows: Rows) -> list[Expected]:
         asked = [float(number) for number in command.split(",")]
         front = int(np.abs(np.array(described["front"]) - asked).max(axis=1).argmin())
         case = (agent, front, int(step), described["actions"].index(foil))
-        values += [row.distance for row in rows.study("comparison") if row.case == case and row.found]
-        values += [*asked, float(step)]
+        answers = [row for row in rows.study("comparison") if row.case == case and row.found]
+        values += [row.distance for row in answers]
+        to_front = (np.array(described["front"]) - asked) / answers[0].commands()[2]
+        values += [*asked, float(step), *np.linalg.norm(to_front, axis=1).tolist()]
     return values
 
 
@@ -558,10 +587,10 @@ def agents(rows: Rows) -> Facts:
     tables = {"Stress test of CF-ZOO as run, all agents together": test, "CF-ZOO against ZOO without seeding": seeding}
     tables["The authors' published agents"], white, numbers = authors_agents(rows, test)
     tables["White-CW on the authors' agents"] = white
-    tables["Goal-conditioned agents, by search"], of_goals = goals(rows)
+    tables["Agents conditioned on goals or preferences, by search"], of_goals = goals(rows)
     choices, effects = factors(rows)
     tables["Feasible cases by one choice of the authors"] = choices
-    settings = (2422, 3195, 10, 11, 12, 13, 14, 0, 3, 0.05, 0.3, 4, 2, 6, 3001, 1000, 8000)
+    settings = (2422, 3195, 10, 11, 12, 13, 14, 0, 3, 0.05, 0.3, 4, 2, 6, 3001, 1000, 8000, 256)
     return Facts(tables, more + numbers + effects + of_goals, settings)
 
 
@@ -640,7 +669,7 @@ def goals(rows: Rows) -> tuple[Table, list[Expected]]:
         for column, cost in costs.items():
             table[label, f"median {cost}"] = quantile([float(r[column]) for r in mine], 0.5)
         table[label, "the model takes the foil"] = [sum(r["takes_foil"] == "True" for r in found), len(found)]
-    more: list[Expected] = [len(feasible)]
+    more: list[Expected] = [len(feasible), len({r["agent"] for r in lines})]
     exact = [r for r in lines if r["search"] == "exact"]
     more += [sum(r["status"].startswith("proven") for r in exact), len(exact)]
     more += quantile([float(r["seconds"]) for r in exact], 0.5)

@@ -12,6 +12,7 @@ from paretofoil.core.decision import Decision
 from paretofoil.core.options import Options
 from paretofoil.explanation.explain import explain
 from paretofoil.study.table import Table
+from paretofoil_paper.measurements import measurements
 from paretofoil_paper.plan import Plan
 
 SAME_STATE = 0.02
@@ -139,30 +140,49 @@ NOTE = (
 )
 
 
+@dataclass(frozen=True)
+class ExampleAnswer:
+    """A counterfactual command of a worked example."""
+
+    example: str
+    foil: str
+    by: str
+    """Who or which search gave the command."""
+    command: list[float] | None
+    status: str
+    """The status of our answer; empty for the authors' commands."""
+
+
 def examples_table(plan: Plan) -> Table:
     """Answer each example with CF-ZOO at the paper's budget, with Exact, and with the sparsest answer of Exact.
 
     Our agent is put into the state if it does not reach it. If it already chooses the foil there, the foil is the
     action that the paper's agent chose.
     """
-    rows: list[tuple[Any, ...]] = []
-    for example in EXAMPLES:
-        if example.agent in plan.agents:
-            rows += _example_rows(example, plan.load(example.agent), plan)
+    examples = {example.title: example for example in EXAMPLES if example.agent in plan.agents}
+    answers = measurements(
+        plan,
+        "examples",
+        ExampleAnswer,
+        lambda: [answer for example in examples.values() for answer in _answers(example, plan)],
+        {"examples": list(examples)},
+    )
+    rows = [_row(examples[answer.example], plan.load(examples[answer.example].agent), answer) for answer in answers]
     rules = tuple(i for i in range(1, len(rows)) if rows[i][0] != rows[i - 1][0])
     return Table("Counterfactual commands of the worked examples", COLUMNS, tuple(rows), NOTE, rules)
 
 
-def _example_rows(example: Example, agent: Agent, plan: Plan) -> list[tuple[Any, ...]]:
+def _answers(example: Example, plan: Plan) -> list[ExampleAnswer]:
+    agent = plan.load(example.agent)
     decision = find_decision(example, agent)
     foil = example.chosen if agent.actions[decision.action] == example.foil else example.foil
     theirs = {"paper": example.paper_command, **{f"authors' files: {k}": v for k, v in example.published.items()}}
     theirs |= {f"authors' agent, our search: {k}": v for k, v in example.authors_agent.items()}
-    rows = [_row(example, agent, example.foil, by, np.array(command)) for by, command in theirs.items()]
+    answers = [ExampleAnswer(example.title, example.foil, by, list(command), "") for by, command in theirs.items()]
     for by, answer in _ask(agent, decision, foil, plan).items():
-        command = None if answer.closest is None else answer.closest.command
-        rows.append(_row(example, agent, foil, by, command, answer.status.value))
-    return rows
+        command = None if answer.closest is None else answer.closest.command.tolist()
+        answers.append(ExampleAnswer(example.title, foil, by, command, answer.status.value))
+    return answers
 
 
 def _ask(agent: Agent, decision: Decision, foil: str, plan: Plan) -> dict[str, Answer]:
@@ -174,19 +194,16 @@ def _ask(agent: Agent, decision: Decision, foil: str, plan: Plan) -> dict[str, A
     }
 
 
-def _row(
-    example: Example, agent: Agent, foil: str, by: str, command: np.ndarray | None, status: str = ""
-) -> tuple[Any, ...]:
-    if command is None:
-        return example.title, foil, by, None, None, None, None, status
-    original = np.array(example.remaining)
-    from_authors = by.startswith(("paper", "authors"))
+def _row(example: Example, agent: Agent, answer: ExampleAnswer) -> tuple[Any, ...]:
+    if answer.command is None:
+        return answer.example, answer.foil, answer.by, None, None, None, None, answer.status
+    original, command = np.array(example.remaining), np.array(answer.command)
     distances = (
-        None if from_authors else float(agent.space.distance(command, original)),
+        float(agent.space.distance(command, original)) if answer.status else None,
         agent.paper_space.distance(command, original),
     )
-    signs = _signs(command - original, (agent.paper_space if from_authors else agent.space).scale)
-    return example.title, foil, by, vector(command), vector(command - original), *distances, signs
+    signs = _signs(command - original, (agent.space if answer.status else agent.paper_space).scale)
+    return answer.example, answer.foil, answer.by, vector(command), vector(command - original), *distances, signs
 
 
 def _signs(change: np.ndarray, scale: np.ndarray) -> str:

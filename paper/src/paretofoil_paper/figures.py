@@ -85,7 +85,7 @@ def figure_curves(curves: Sequence[Curve]) -> "Figure":
         _draw(right, curve, curve.ratio, broad)
     left.set_ylabel("recovered (% of known-feasible cases)")
     left.set_ylim(top=102)
-    right.set_ylabel("mean distance / proven optimum")
+    right.set_ylabel("median distance / proven optimum")
     right.axhline(1.0, color=INK, linewidth=0.8, alpha=0.5)
     for axes in (left, right):
         axes.set_xscale("log")

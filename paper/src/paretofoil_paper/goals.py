@@ -1,4 +1,4 @@
-"""Goal-conditioned agents of Stable-Baselines3: the answers of three searches to the same questions.
+"""Agents of Stable-Baselines3 conditioned on goals or preferences: the answers of three searches to the same questions.
 
 `benchmarks/goals.py` trains the agents and records the rows.
 """
@@ -17,6 +17,8 @@ from paretofoil.study.table import Table
 
 FILE = "goals.csv"
 EXACT = "exact"
+PREFERENCES = "preferences"
+"""The agent that is conditioned on weights of the objectives."""
 
 
 @dataclass(frozen=True)
@@ -25,9 +27,9 @@ class GoalAnswer:
 
     agent: str
     size: int
-    """Coordinates of a goal."""
+    """Coordinates of a goal, or objectives with a weight."""
     reached: int
-    """Test episodes in which the agent reaches its goal."""
+    """Test episodes in which the agent reaches its goal, or the largest weighted return."""
     tests: int
     episode: int
     step: int
@@ -42,7 +44,7 @@ class GoalAnswer:
     seconds: float
     """CPU time."""
     takes_foil: bool | None
-    """Whether the model itself chooses the foil under the quoted goal; None without an answer."""
+    """Whether the model itself chooses the foil under the quoted command; None without an answer."""
 
     @property
     def question(self) -> tuple[str, int, int, int]:
@@ -93,5 +95,5 @@ def goals_table(rows: Sequence[GoalAnswer]) -> Table:
         *("median distance / optimum", "median queries", "median bound evaluations", "median CPU s"),
         "the model takes the foil",
     )
-    note = "Feasible: one of the searches finds a goal under which the foil wins. Costs are over all questions."
-    return Table("Goal-conditioned agents, by search", columns, tuple(lines), note)
+    note = "Feasible: one of the searches finds a command under which the foil wins. Costs are over all questions."
+    return Table("Agents conditioned on goals or preferences, by search", columns, tuple(lines), note)

@@ -10,7 +10,7 @@ from paretofoil.study.statistics import Proportion, summarise
 from paretofoil.study.table import Table
 from paretofoil_paper.factors import ALL, DIFFERENCE, FILE, INTERVAL, factors_table, read_factors
 from paretofoil_paper.figures import Series, figure_rates
-from paretofoil_paper.goals import EXACT, GoalAnswer, goals_table, read_goals
+from paretofoil_paper.goals import EXACT, PREFERENCES, GoalAnswer, goals_table, read_goals
 from paretofoil_paper.goals import FILE as GOALS
 from paretofoil_paper.others import LABELS, NOT_IN_PAPER, OtherRows, agent_name, other_rows, others_table, white_table
 from paretofoil_paper.paper_tables import ENVIRONMENTS, STRESS, total_of
@@ -224,7 +224,7 @@ def _goals(rows: Sequence[GoalAnswer]) -> str:
         for search in ("boundary", "cf-zoo")
     }
     return (
-        f"**Agents conditioned on goals are explained with proofs, too**: for {count} of "
+        f"**Agents conditioned on goals or on preferences are explained with proofs, too**: for {count} of "
         f"Stable-Baselines3, the exact search proves {proven} of {len(exact)} answers, at a median of "
         f"{float(np.median([row.seconds for row in exact])):.2f} CPU s. Of {len(feasible)} feasible questions, "
         f"Boundary solves {solved['boundary']} % and CF-ZOO {solved['cf-zoo']} %."
@@ -232,17 +232,28 @@ def _goals(rows: Sequence[GoalAnswer]) -> str:
 
 
 def _describe_goals(rows: Sequence[GoalAnswer]) -> str:
-    agents = {row.agent: row for row in rows}.values()
+    agents = {row.agent: row for row in rows}
     reached = " and ".join(
-        f"*{row.agent}* ({row.size} coordinates) reaches {row.reached} of {row.tests} goals" for row in agents
+        f"*{row.agent}* ({row.size} coordinates) reaches {row.reached} of {row.tests} goals"
+        for name, row in agents.items()
+        if name != PREFERENCES
+    )
+    weighted = agents.get(PREFERENCES)
+    preferences = (
+        f" A third DQN, *{PREFERENCES}*, gets {weighted.size} random weights per episode and maximises the weighted "
+        "return; this is PD-MORL without its alignment term and its hindsight replay. It gets the largest weighted "
+        f"return in {weighted.reached} of {weighted.tests} test episodes."
+        if weighted
+        else ""
     )
     return (
         "The paper names both kinds of agents as future work. We trained DQN with hindsight experience replay (HER) to "
-        f"move to a point: {reached}. The command is the goal; the search region has every goal of the environment. "
-        "Each question is about another action at a step of a greedy episode. *The model takes the foil*: under the "
-        "quoted goal, the model's own `predict` returns the foil. The searches have their default settings. "
-        "`python benchmarks/goals.py` repeats the measurement. Agents of MORL-Baselines that are conditioned on "
-        "preferences have a [page of their own](../../benchmarks/results/preferences.md)."
+        f"move to a point: {reached}.{preferences} The command is the goal or the weights; the search region has every "
+        "goal of the environment, or all weights whose sum is 1. Each question is about another action at a step of a "
+        "greedy episode. *The model takes the foil*: under the quoted command, the model's own `predict` returns the "
+        "foil. The searches have their default settings. `python benchmarks/goals.py` repeats the measurement. Agents "
+        "of MORL-Baselines that are conditioned on preferences have a "
+        "[page of their own](../../benchmarks/results/preferences.md)."
     )
 
 
