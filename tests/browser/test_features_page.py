@@ -12,8 +12,9 @@ STATE = "#agent=state_policies:balancer&command=0.1,0.2,0.03,0.1"
 
 @pytest.fixture(scope="module")
 def address() -> Iterator[str]:
-    """A server of two policies, whose module is in the folder of the server's own tests."""
-    yield from serve("state_policies:balancer", "state_policies:table", folder=Path(__file__).parents[1] / "web")
+    """A server of three policies, whose module is in the folder of the server's own tests."""
+    names = (f"state_policies:{name}" for name in ("balancer", "table", "commanded"))
+    yield from serve(*names, folder=Path(__file__).parents[1] / "web")
 
 
 def test_a_person_sets_the_state_and_asks(visit: Visit) -> None:
@@ -61,3 +62,17 @@ def test_one_whole_number_has_a_slider_and_no_map(visit: Visit) -> None:
     page.get_by_label("cell, typed").fill("6.8")
     page.get_by_label("cell, typed").press("Enter")
     assert page.locator(".probe-text").inner_text() == "With cell 7"
+
+
+def test_a_person_sets_the_command_as_well(visit: Visit) -> None:
+    page = visit.open("#agent=state_policies:commanded")
+    steps = page.get_by_label("time, steps", exact=True)
+    assert steps.input_value() == "5"  # the middle of the range; costs are positive
+    assert page.get_by_label("pole angle, rad", exact=True).input_value() == "0.03"
+    steps.fill("3")
+    page.get_by_role("button", name="What does it do here?").click()
+    visit.until(page, "location.hash.includes('command=0.5,-3,0.1,0.2,0.03,0.1')")
+    assert page.get_by_role("heading", name="What if the command and state were different?").count() == 1
+    page.get_by_role("button", name="Why not?").first.click()
+    page.locator(".answer .sentence").wait_for()
+    assert page.locator(".change-name").all_inner_texts() == ["speed", "time", "pole angle"]

@@ -166,7 +166,7 @@ def test_a_time_limit_leaves_a_bound_that_holds_and_claims_no_proof() -> None:
 def test_without_a_finite_environment_it_is_proven_how_far_the_episode_stays_the_same(step: int) -> None:
     agent = agent_named("minecart")
     decision = pf.rollout(agent, agent.front[5])[step]
-    answer = pf.explain(agent, decision, pf.outcome("ore 0 >= 1"), limits=pf.Limits(0.5))
+    answer = pf.explain(agent, decision, pf.outcome("ore 0 >= 1"), limits=pf.Limits(2))
     assert answer.status in (Status.FOUND, Status.NOT_FOUND)
     assert 0.001 < answer.lower_bound < (answer.closest.distance if answer.closest else np.inf)
     assert "the episode stays the same (proven)." in answer.paragraph()

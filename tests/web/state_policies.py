@@ -28,6 +28,16 @@ def table() -> object:
     )
 
 
+_linear = nn.Linear(6, 2)
+with torch.no_grad():
+    _linear.weight.copy_(torch.tensor([[0.0, 0, 2, 0, 1, 0], [0.0, 0, 0, 0, 0, 0.2]]))
+    _linear.bias.zero_()
+
 commanded = pf.from_torch(
-    nn.Linear(5, 2), EXAMPLE, pf.CommandSpace([0], [1], ["speed"]), inputs="concatenated", free=[ANGLE]
+    _linear,
+    EXAMPLE,
+    pf.CommandSpace([0, -10], [1, 0], ["speed", pf.Objective("time", "steps", cost=True)]),
+    inputs="concatenated",
+    free=[ANGLE],
 )
+"""Action 0 if 2 angle + speed > -0.2 steps: with a command and a free feature."""

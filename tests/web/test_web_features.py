@@ -8,15 +8,14 @@ import state_policies
 from visitor import Visitor, visiting
 
 import paretofoil as pf
-from paretofoil.core.errors import InvalidInput
 
-BALANCER, TABLE = "state_policies:balancer", "state_policies:table"
+BALANCER, TABLE, COMMANDED = (f"state_policies:{name}" for name in ("balancer", "table", "commanded"))
 QUESTION = {"agent": BALANCER, "command": state_policies.EXAMPLE, "step": 0}
 
 
 @pytest.fixture(scope="module")
 def visitor() -> Iterator[Visitor]:
-    with visiting(agents=(BALANCER, TABLE)) as client:
+    with visiting(agents=(BALANCER, TABLE, COMMANDED)) as client:
         yield client
 
 
@@ -29,7 +28,7 @@ def decision_of(visitor: Visitor) -> dict[str, Any]:
 def test_the_state_is_set_and_its_features_are_what_may_change(visitor: Visitor) -> None:
     document = visitor.get(f"/api/agents/{BALANCER}").json()
     names = ["observation 0", "observation 1", "pole angle, rad", "pole velocity, rad/s"]
-    assert document["observation"] == {"names": names, "example": [0.0, 0.0, 0.0, 0.0]}
+    assert document["observation"] == {"names": names, "example": state_policies.EXAMPLE, "num_commands": 0}
     assert [objective["name"] for objective in document["objectives"]] == ["pole angle", "pole velocity"]
     assert visitor.get(f"/api/agents/{TABLE}").json()["observation"]["example"] == [2.0]  # the range is 2 to 9
     decision = decision_of(visitor)
@@ -85,9 +84,28 @@ def test_the_page_computes_the_policy_itself(visitor: Visitor) -> None:
     assert shares == pytest.approx(decision_of(visitor)["probabilities"])
 
 
-def test_a_policy_with_a_command_as_well_is_refused() -> None:
-    with (
-        pytest.raises(InvalidInput, match="free features and no command"),
-        visiting(agents=("state_policies:commanded",)),
-    ):
-        pass
+def test_the_command_and_the_features_change_together(visitor: Visitor, capsys: pytest.CaptureFixture[str]) -> None:
+    document = visitor.get(f"/api/agents/{COMMANDED}").json()
+    names = ["speed", "time, steps", "observation 0", "observation 1", "pole angle, rad", "observation 3"]
+    middle = [0.5, -5, *state_policies.EXAMPLE]
+    assert document["observation"] == {"names": names, "example": middle, "num_commands": 2}
+    assert [objective["name"] for objective in document["objectives"]] == ["speed", "time", "pole angle"]
+    numbers = [0.25, -3, *state_policies.EXAMPLE]
+    [decision] = visitor.post("/api/episodes", {"agent": COMMANDED, "command": numbers}).json()["decisions"]
+    assert decision["state"] == state_policies.EXAMPLE
+    assert decision["command"] == pytest.approx([0.25, -3, 0.03])
+    assert decision["command_text"] == "speed 0.25, time 3 steps, pole angle 0.03 rad"
+    question = {"agent": COMMANDED, "command": numbers, "step": 0, "foil": 1 - decision["action"]}
+    result = visitor.wait(visitor.ask("/api/answers", question))["result"]
+    answer = pf.explain(
+        state_policies.commanded, state=state_policies.EXAMPLE, command=[0.25, -3], foil=1 - decision["action"]
+    )
+    assert result["sentence"] == str(answer)
+    assert result["answer"]["status"] == "proven closest"
+    exec(result["python"], {})
+    assert capsys.readouterr().out.strip() == result["paragraph"]
+
+
+def test_too_few_numbers_for_command_and_state_are_refused(visitor: Visitor) -> None:
+    refused = visitor.post("/api/episodes", {"agent": COMMANDED, "command": state_policies.EXAMPLE})
+    assert "expected the command and the state to have 6 numbers" in refused.json()["error"]

@@ -20,7 +20,7 @@ except ImportError:
 from paretofoil.agents.torch_policy import Outputs, TorchActor, TorchPolicy, as_torch_policy
 from paretofoil.core.amounts import ActionSpace
 from paretofoil.core.command import CommandSpace, as_vector
-from paretofoil.core.feature import Feature, Features, read_features
+from paretofoil.core.feature import Feature, Features, name_numbers, read_features
 from paretofoil.envs.observations import find_observations
 
 WHOLE = "observation"
@@ -66,7 +66,8 @@ def from_sb3(
     if free is None or command is not None:
         _check_command(model.observation_space, command)
     network = (Sb3Network if outputs else Sb3Actor)(model, command, dimension)
-    if observation is None:
+    is_random = observation is None
+    if is_random:
         random = copy.deepcopy(model.observation_space)
         random.seed(0)
         observation = random.sample()
@@ -78,6 +79,7 @@ def from_sb3(
     features = None
     if free is not None:
         features = _features(model, network, free, space, constraints, environment)
+        features = replace(features, example=None if is_random else np.array(state, dtype=np.float64))
     if outputs:
         if actions is not None:
             raise InvalidInput.expected("actions=... only for a model with continuous actions", repr(actions))
@@ -108,13 +110,13 @@ def _features(
             if np.isfinite(ends).all():
                 feature = replace(feature, low=ends[0], high=ends[1], whole=feature.whole or whole[i])
         features.append(feature)
-    words: dict[str, Any] = {}
+    words: dict[str, Any] = {"names": tuple(name_numbers(names, observations.features if observations else ()))}
     if (
         observations
         and isinstance(model.action_space, spaces.Discrete)
         and len(observations.actions) == model.action_space.n
     ):
-        words = {"actions": observations.actions, "phrases": observations.phrases}
+        words |= {"actions": observations.actions, "phrases": observations.phrases}
     return Features(tuple(features), len(names), space, tuple(constraints), **words)
 
 

@@ -235,9 +235,9 @@ def from_torch(
     _check_inputs(inputs)
     features = None
     if free is not None:
-        size = _as_states(state).shape[1]
-        given = read_features(free, (), default_names(size))
-        features = Features(given, size, space, tuple(constraints))
+        example = np.array(_as_states(state)[0], dtype=np.float64)
+        given = read_features(free, (), default_names(example.size))
+        features = Features(given, example.size, space, tuple(constraints), example=example)
     elif space is None or constraints:
         expected = "space=CommandSpace(...), the range of commands, or free=[...], features of the state"
         raise InvalidInput.expected(expected, "neither" if space is None else "constraints without free features")

@@ -80,6 +80,10 @@ class Features:
     """The names of the actions, if they are known."""
     phrases: tuple[str, ...] | None = None
     """What the agent has done after each action, if it is known: "pushed left"."""
+    names: tuple[str, ...] | None = None
+    """The names of all numbers of the state, if they are known."""
+    example: np.ndarray | None = None
+    """A state of the agent, if one is known."""
 
     def __post_init__(self) -> None:
         if not self.features:
@@ -113,6 +117,11 @@ class Features:
             low, high = [*self.commands.low, *low], [*self.commands.high, *high]
             names, rules = [*self.commands.objectives, *names], (*self.commands.constraint_texts, *rules)
         return CommandSpace(np.array(low), np.array(high), names, constraints=rules)
+
+    @property
+    def number_names(self) -> list[str]:
+        """The names of all numbers of the state, with the units of free ones."""
+        return name_numbers(self.names or default_names(self.size), self.features)
 
     @cached_property
     def matrix(self) -> np.ndarray:
@@ -215,11 +224,20 @@ def from_function(
         free: features of the state that may change, `pf.Feature(name, number, low, high)`.
         constraints: what holds between the free numbers: "a <= b", "a + 2 b <= 10".
     """
-    size = as_vector(np.ravel(state), "the state").size
-    given = read_features(free, (), default_names(size))
-    return FunctionPolicy(function, Features(given, size, space, tuple(constraints)))
+    example = as_vector(np.ravel(state), "the state")
+    given = read_features(free, (), default_names(example.size))
+    return FunctionPolicy(function, Features(given, example.size, space, tuple(constraints), example=example))
 
 
 def default_names(size: int) -> list[str]:
     """Return names for the numbers of a state: "observation 0" and so on."""
     return [f"observation {i}" for i in range(size)]
+
+
+def name_numbers(names: Sequence[str], features: Sequence[Feature]) -> list[str]:
+    """Return the names of the numbers of a state, where a number that is a feature has its name: "speed, m/s"."""
+    better = list(names)
+    for feature in features:
+        if feature.factors == {feature.place: 1.0} and not feature.digit:
+            better[feature.place] = f"{feature.name}, {feature.unit}" if feature.unit else feature.name
+    return better

@@ -11,9 +11,8 @@ from pydantic import BaseModel, BeforeValidator, ConfigDict, Field, FiniteFloat,
 from paretofoil.core.errors import InvalidInput, did_you_mean
 from paretofoil.core.json import MAX_NUMBER, brief
 from paretofoil.core.options import DEFAULTS, Options, describe_options
+from paretofoil.web.state_policy import MAX_COMMAND
 
-MAX_COMMAND = 64
-"""Numbers of a command."""
 MAX_SECONDS = 60.0
 """Of a search, for each question."""
 

@@ -37,7 +37,9 @@ def python_lines(kind: str, agent: Shown, address: str, request: Mapping[str, An
             foil = f"foil=pf.outcome({request['outcome']!r}{share})"
         if isinstance(agent, StatePolicy):
             given_foil = foil if agent.features.actions else f"foil={request['foil']}"
-            calls = [f"answer = pf.explain({', '.join(['agent', f'state={command}', given_foil, limits, *others])})"]
+            own, count = request["command"], agent.features.num_commands
+            numbers = [f"state={_numbers(own[count:])}", *([f"command={_numbers(own[:count])}"] if count else [])]
+            calls = [f"answer = pf.explain({', '.join(['agent', *numbers, given_foil, limits, *others])})"]
         else:
             calls = [
                 f"decision = pf.rollout({', '.join(['agent', command, *seed])})[{request['step']}]",

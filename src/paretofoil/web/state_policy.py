@@ -1,4 +1,4 @@
-"""A policy with free features of its state, as the page shows it: one decision, in a state that the visitor sets."""
+"""A policy with free features of its state, as the page shows it: one decision, with numbers that the visitor sets."""
 
 from collections.abc import Sequence
 from dataclasses import asdict, dataclass
@@ -11,7 +11,7 @@ from paretofoil.core.amounts import as_actor
 from paretofoil.core.command import CommandSpace, as_vector
 from paretofoil.core.decision import Decision
 from paretofoil.core.errors import InvalidInput
-from paretofoil.core.feature import Features, default_names
+from paretofoil.core.feature import Features
 from paretofoil.core.json import plain
 from paretofoil.core.policy import (
     Policy,
@@ -24,14 +24,17 @@ from paretofoil.core.policy import (
 )
 from paretofoil.explanation.questions import features_of
 from paretofoil.show.numbers import short
-from paretofoil.web.models import MAX_COMMAND
+
+MAX_COMMAND = 64
+"""How many numbers a command has at most, and a state that is set on the page together with its command."""
 
 
 @dataclass(frozen=True, eq=False)
 class StatePolicy:
-    """A policy without a command, of whose state some features may change. It has no environment: nothing rolls out.
+    """A policy of whose state some features may change. It has no environment: nothing rolls out.
 
-    Where an agent has a command and its episode, this has an observation and the decision there.
+    Where an agent has a command and its episode, this has numbers and the decision there: the command of the agent, if
+    it has one, followed by the observation.
     """
 
     name: str
@@ -44,12 +47,11 @@ class StatePolicy:
         if features is None:
             expected = f"{self.name} to be an agent (pf.Agent), or a policy with free features of its state"
             raise InvalidInput.expected(expected, type(self.policy).__name__)
-        if features.commands is not None:
-            raise InvalidInput.expected(f"{self.name} to have free features and no command", "both")
         if as_actor(self.policy) is not None:
             raise InvalidInput.expected(f"{self.name} to have discrete actions beside free features", "continuous ones")
-        if features.size > MAX_COMMAND:
-            raise InvalidInput.expected(f"a state of at most {MAX_COMMAND} numbers to set on the page", features.size)
+        count = features.num_commands + features.size
+        if count > MAX_COMMAND:
+            raise InvalidInput.expected(f"at most {MAX_COMMAND} numbers to set on the page", f"{count} in {self.name}")
 
     @property
     def features(self) -> Features:
@@ -61,39 +63,53 @@ class StatePolicy:
 
     @property
     def space(self) -> CommandSpace:
-        """The ranges of the features."""
+        """The ranges of the free numbers."""
         return self.features.space
 
     @property
     def state_size(self) -> int:
         return self.features.size
 
-    @cached_property
+    @property
     def example(self) -> np.ndarray:
-        """A state to start with: zeros, and where a feature cannot be zero, the nearest value that it can have."""
-        zeros = np.zeros((1, self.state_size))
-        values = np.clip(self.features.values(zeros), self.space.low, self.space.high)
-        return self.features.observations(zeros, values)[0]
+        """Numbers to start with: the middle of the commands, and the state that is known.
+
+        If none is known, it is zero; a feature that cannot be zero then has the nearest value that it can have.
+        """
+        features, space, count = self.features, self.space, self.features.num_commands
+        state = np.zeros(self.state_size) if features.example is None else features.example
+        numbers = np.concatenate([(space.low + space.high)[:count] / 2, features.values(state[None])[0]])
+        near = np.clip(numbers, space.low, space.high)
+        return np.concatenate([near[:count], features.observations(state[None], near[None])[0]])
+
+    def split(self, numbers: Any) -> tuple[np.ndarray | None, np.ndarray]:
+        """Return the command of the agent, None if it has none, and the observation (float32)."""
+        count = self.features.num_commands
+        what = "the command and the state" if count else "the state"
+        numbers = as_vector(numbers, what, count + self.state_size)
+        with np.errstate(over="ignore"):
+            state = as_vector(numbers[count:].astype(np.float32), "the state").astype(np.float32)
+        return numbers[:count] if count else None, state
 
     @cached_property
     def actions(self) -> tuple[str, ...]:
-        count = len(self._scores(self.example))
+        command, state = self.split(self.example)
+        count = len(self._scores(state, self.features.complete(state, command)))
         return self.features.actions or tuple(f"action {i}" for i in range(count))
 
     @property
     def phrases(self) -> tuple[str, ...]:
         return self.features.phrases or tuple(f"chosen {action}" for action in self.actions)
 
-    def _scores(self, state: np.ndarray) -> np.ndarray:
-        numbers = self.features.complete(state, None)
-        return query(self.policy, state[None], numbers[None])[0]
+    def _scores(self, state: np.ndarray, free: np.ndarray) -> np.ndarray:
+        return query(self.policy, state[None], free[None])[0]
 
-    def decision_at(self, observation: Any) -> Decision:
-        """Return the decision in a state."""
-        state = as_vector(observation, "the state", self.state_size).astype(np.float32)
-        numbers, valid = self.features.complete(state, None), np.ones((1, len(self.actions)), dtype=bool)
-        [action] = greedy_actions(self._scores(state)[None], valid).tolist()
-        return Decision(state, numbers, tuple(range(len(self.actions))), action, np.zeros(numbers.size))
+    def decision_at(self, numbers: Any) -> Decision:
+        """Return the decision in a state under a command."""
+        command, state = self.split(numbers)
+        free, valid = self.features.complete(state, command), np.ones((1, len(self.actions)), dtype=bool)
+        [action] = greedy_actions(self._scores(state, free)[None], valid).tolist()
+        return Decision(state, free, tuple(range(len(self.actions))), action, np.zeros(free.size))
 
     def summary(self, name: str) -> dict[str, Any]:
         """Return what the list of agents shows of it."""
@@ -101,7 +117,7 @@ class StatePolicy:
             "name": name,
             "title": name,
             "environment": name,
-            "about": "A policy that is explained by features of its state. You set the state.",
+            "about": f"A policy that is explained by features of its state. You set the {self._what}.",
             "objectives": [asdict(objective) for objective in self.space.objectives],  # type: ignore[arg-type]
             "actions": list(self.actions),
             "front_size": 0,
@@ -111,17 +127,23 @@ class StatePolicy:
             "picture": None,
         }
 
+    @property
+    def _what(self) -> str:
+        return "state and the command" if self.features.num_commands else "state"
+
     def document(self, name: str) -> dict[str, Any]:
         """Return its description for the page, with the fields of an agent; what it has not is empty."""
-        space, names = self.space, default_names(self.state_size)
-        for feature in self.features.features:
-            if feature.factors == {feature.place: 1.0} and not feature.digit:
-                names[feature.place] = f"{feature.name}, {feature.unit}" if feature.unit else feature.name
+        space, count = self.space, self.features.num_commands
+        commands = [f"{o.name}, {o.unit}" if o.unit else o.name for o in space.command_objectives[:count]]
         return {
             **self.summary(name),
             "phrases": list(self.phrases),
             "space": {"kind": space.shape, **plain({"low": space.low, "high": space.high, "scale": space.scale})},
-            "observation": {"names": names, "example": _short_numbers(self.example)},
+            "observation": {
+                "names": [*commands, *self.features.number_names],
+                "example": _short_numbers(self.example),
+                "num_commands": count,
+            },
             "front": [],
             "front_texts": [],
             "achieved": None,
@@ -140,12 +162,12 @@ class StatePolicy:
             "guide": None,
         }
 
-    def as_episode(self, observation: Sequence[float]) -> dict[str, Any]:
-        """Return the decision in a state, as an episode of one step."""
-        decision = self.decision_at(observation)
-        scores = self._scores(decision.state)
+    def as_episode(self, numbers: Sequence[float]) -> dict[str, Any]:
+        """Return the decision in a state under a command, as an episode of one step."""
+        decision = self.decision_at(numbers)
+        scores = self._scores(decision.state, decision.command)
         values = zip(self.space.command_objectives, decision.command.tolist(), strict=True)
-        text = ", ".join(f"{o.name} {short(value)} {o.unit}".strip() for o, value in values)
+        text = ", ".join(f"{o.name} {short(-value if o.cost else value)} {o.unit}".strip() for o, value in values)
         entry = {
             "step": 0,
             "state": _short_numbers(decision.state),
@@ -161,7 +183,7 @@ class StatePolicy:
             "place": None,
         }
         return {
-            "command": list(observation),
+            "command": list(numbers),
             "decisions": [plain(entry)],
             "achieved": [],
             "command_text": text,

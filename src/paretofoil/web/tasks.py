@@ -71,13 +71,13 @@ def _spec(request: Request) -> EpisodeSpec:
 
 
 def _decision(agent: Shown, request: Request) -> Decision:
-    """Return the decision that a question is about; the command of a policy with free features is its observation."""
+    """Return the decision that a question is about; the command of a policy with free features includes its state."""
     if not isinstance(agent, StatePolicy):
         return _EPISODES.decision(agent, _spec(request), request["step"])
     if request["outcome"] is not None or request["step"]:
         got = "an outcome" if request["step"] == 0 else f"step {request['step']}"
         raise InvalidInput.expected(f"a foil at step 0: nothing can be rolled out with {agent.name}", got)
-    return agent.decision_at(check_state(agent, request["command"]))
+    return agent.decision_at(request["command"])
 
 
 def _subject(agent: Shown) -> Any:
@@ -86,7 +86,6 @@ def _subject(agent: Shown) -> Any:
 
 def _episode(agent: Shown, request: Request) -> Any:
     if isinstance(agent, StatePolicy):
-        check_state(agent, request["command"])
         return agent.as_episode(request["command"])
     spec = _spec(request)
     return episode_document(agent, spec, _EPISODES.episode(agent, spec))

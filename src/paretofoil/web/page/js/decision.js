@@ -25,7 +25,7 @@ export function createDecision(scope, store, controller) {
     "p",
     { class: "small ask-hint" },
     isContinuous ? "More and less are a tenth of the range. " : "The bars show how likely each action is. ",
-    `Ask “Why not?”: the answer is the smallest change of ${agent.observation ? "the state" : "your command"} with `,
+    `Ask “Why not?”: the answer is the smallest change of ${agent.observation ? `the ${whatChanges(agent)}` : "your command"} with `,
     "which it would have done that instead.",
   );
   root.append(head, list, isContinuous && !isSaved() ? createAmountForm(scope, store, controller) : "", hint);

@@ -9,6 +9,7 @@ import { createOutcomeMap } from "./outcome_map.js";
 import { createObservation } from "./observation.js";
 import { isSaved } from "./saved.js";
 import { createStage } from "./stage.js";
+import { whatChanges } from "./text.js";
 
 /** @param {HTMLElement} root */
 export function showEpisode(root, scope, store, controller) {
@@ -29,8 +30,8 @@ export function showEpisode(root, scope, store, controller) {
       el("div", { class: "right" }, createDecision(scope, store, controller), createAnswer(scope, store, controller)),
       el(
         "section",
-        { class: "card live", "aria-label": isState ? "Another state" : "Your command" },
-        el("h2", {}, isState ? "What if the state were different?" : "What if you asked for something else?"),
+        { class: "card live", "aria-label": isState ? `Another ${whatChanges(agent)}` : "Your command" },
+        el("h2", {}, isState ? `What if the ${whatChanges(agent)} were different?` : "What if you asked for something else?"),
         liveMaps(scope, store, controller),
       ),
     ),

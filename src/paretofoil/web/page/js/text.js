@@ -60,8 +60,11 @@ export function join(words) {
   return words.length < 2 ? words.join("") : `${words.slice(0, -1).join(", ")} and ${words.at(-1)}`;
 }
 
-/** Return what a question changes: the command, or the state of a policy with free features. */
-export const whatChanges = (agent) => (agent.observation ? "state" : "command");
+/** Return what a question changes: the command, the state of a policy with free features, or both. */
+export function whatChanges(agent) {
+  if (!agent.observation) return "command";
+  return agent.observation.num_commands ? "command and state" : "state";
+}
 
 /** Return the features of a state: "pole angle 0.03 rad, pole velocity 0.1 rad/s". */
 export const featuresText = (objectives, values) =>
