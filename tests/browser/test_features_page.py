@@ -76,3 +76,8 @@ def test_a_person_sets_the_command_as_well(visit: Visit) -> None:
     page.get_by_role("button", name="Why not?").first.click()
     page.locator(".answer .sentence").wait_for()
     assert page.locator(".change-name").all_inner_texts() == ["speed", "time", "pole angle"]
+    time = page.locator(".change-row").nth(1)
+    widths = [
+        time.locator(part).bounding_box()["width"] for part in (".changed .fill", ".original .fill", ".bar.original")
+    ]
+    assert widths[0] < widths[1] <= widths[2]  # 3 steps become fewer, and both fit into the bar

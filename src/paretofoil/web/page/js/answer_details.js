@@ -89,7 +89,7 @@ function exports(state, result) {
 export function changePicture(agent, original, changed, label = "new") {
   const { low, high } = agent.space;
   const parts = agent.objectives.map((objective, i) => {
-    const range = agent.observation && [Math.min(low[i], original[i]), Math.max(high[i], original[i])];
+    const range = objective.feature && [Math.min(low[i], original[i]), Math.max(high[i], original[i])];
     return changeRow(objective, original[i], changed[i], label, range);
   });
   return el("div", { class: "change", role: "list", "aria-label": "The change" }, parts);

@@ -9,6 +9,8 @@ interface Objective {
   natural_high: number | null;
   /** Only whole numbers occur. */
   whole: boolean;
+  /** It is a feature of the state, not a part of the command. */
+  feature: boolean;
 }
 
 interface AgentSummary {
@@ -35,8 +37,11 @@ interface Region {
 interface Agent extends AgentSummary {
   phrases: string[];
   space: Region & { kind: "box" | "simplex"; scale: number[] };
-  /** The numbers of the state, for a policy with free features of its state. Its `command` is then an observation. */
-  observation: { names: string[]; example: number[] } | null;
+  /**
+   * The numbers that a visitor sets, for a policy with free features of its state: its command (the first
+   * `num_commands`), then its observation. They are what `command` is elsewhere.
+   */
+  observation: { names: string[]; example: number[]; num_commands: number } | null;
   front: number[][];
   front_texts: string[];
   stochastic: boolean;
