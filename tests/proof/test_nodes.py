@@ -10,6 +10,7 @@ from paretofoil.core.program import (
     STEEPEST,
     Affine,
     Elementwise,
+    Function,
     Kind,
     Node,
     Product,
@@ -213,6 +214,27 @@ def test_the_radius_of_a_product_of_taylor_models_covers_what_exceeds_the_degree
     powers = np.prod(rng.uniform(-1, 1, size=(2_000, 1, dim)) ** basis.powers, axis=2)
     polynomials = [powers @ numbers[:, 0, 0] for numbers in (*factors, product.coefficients)]
     assert (np.abs(polynomials[0] * polynomials[1] - polynomials[2]) <= product.radius).all()
+
+
+@pytest.mark.parametrize("dim", [1, 2])
+@pytest.mark.parametrize("function", taylor.SERIES)
+def test_a_function_of_a_taylor_model_is_within_its_radius(function: Function, dim: int) -> None:
+    """Inputs are polynomials of all degrees and a rest; some of them can fall below the lowest value."""
+    rng, basis, count = np.random.default_rng(dim), taylor.monomials(dim), 3_000
+    lowest = 0.25 if function in ("reciprocal", "rsqrt") else -np.inf
+    inputs = rng.normal(size=(len(basis.powers), count, 1)) * 10.0 ** rng.uniform(-3.0, 0.3, size=(count, 1))
+    inputs[0] = 10.0 ** rng.uniform(-1.0, 0.5, size=(count, 1)) * (1.0 if lowest > 0 else rng.choice([-1.0, 1.0]))
+    rest = np.abs(inputs[1:]).sum(axis=0) * rng.choice([0.0, 0.01, 1.0], size=(count, 1))
+    model = taylor.TaylorModel.of(basis, inputs, rest)
+    result = taylor._compose(Elementwise(function), model, lowest)
+    places = np.clip(rng.uniform(-1.5, 1.5, size=(300, 1, dim)), -1.0, 1.0)
+    powers = np.prod(places**basis.powers, axis=2)
+    polynomial = np.einsum("sp,pbn->sbn", powers, inputs)
+    given = np.maximum(polynomial + rng.choice([-1.0, 0.0, 1.0], size=polynomial.shape) * rest, lowest)
+    off = np.abs(Elementwise(function).points(given) - np.einsum("sp,pbn->sbn", powers, result.coefficients))
+    possible = polynomial + rest >= lowest
+    assert possible.mean() > 0.5
+    assert (off <= result.radius)[possible].all()
 
 
 @pytest.mark.parametrize("name", KINDS)
