@@ -190,7 +190,8 @@ def test_exploration_and_returns_have_their_own_presets(run):
     assert (plain["explore"], plain["returns"], plain["polish_rounds"]) == ("plain", "realised", "0")
     assert settings("--explore", "plain", "--returns", "expected")["returns"] == "expected"
     assert (
-        "expected explore to be plans or plain, got 'bold'" in run("train", "minecart", "--explore", "bold", code=2).err
+        "expected one of plain, plans as explore, got 'bold'"
+        in run("train", "minecart", "--explore", "bold", code=2).err
     )
 
 

@@ -35,7 +35,7 @@ export function createOutcomeForm(scope, store, controller) {
     el("span", {}, fromHere, here),
   );
   const hint = el("p", { class: "small", role: "status" });
-  const ask = el("button", { type: "submit", class: "primary" }, "Why not?");
+  const ask = el("button", { type: "submit", class: "primary", disabled: true }, "Why not?");
   const form = el(
     "form",
     { class: "outcome-form", on: { submit } },
