@@ -15,14 +15,11 @@ UNBOUNDED = 1e30
 """The upper bound of a margin about which nothing is known."""
 FACET_ROUNDING = 1e-12
 """More than the rounding error of the position of a facet: weights are at most 1."""
-BALL_DIM = 7
-"""From this dimension on, bounds hold only within the distance of the incumbent, because the ball is then a small share
-of its box."""
+CAP_DIM = 4
+"""From this dimension on, bounds hold only where closer points can be: elsewhere they cost more than they save."""
 _TINY = 1e-100
-_BALL_STEPS = 2
-"""Steps towards the best multiplier of a ball; each takes as long as the bound itself."""
-_BALL_ROUNDING = 1e-14
-"""More than the rounding error of a sum, as a share of each of its terms."""
+_CAP_ROUNDING = 1e-12
+"""More than the relative rounding error of a sum over coordinates."""
 
 
 @dataclass(frozen=True, eq=False)
@@ -71,32 +68,46 @@ class AffineForm:
         return reach
 
 
-def reach_in_ball(
-    slopes: np.ndarray, low: np.ndarray, high: np.ndarray, radius: float
-) -> tuple[np.ndarray, np.ndarray]:
-    """Return upper bounds (B, n) of -slopes . e and of slopes . e over the part of each box within the radius of 0.
+@dataclass(frozen=True, eq=False)
+class Cap:
+    """The parts of B boxes in which closer points are searched: |z| <= radius and normal . z >= height."""
 
-    slopes (B, d, n), boxes low, high (B, d), e is the position in the box, from -1 to 1. By duality, the largest value
-    of w . z over the box and the ball is at most w . z' + (radius^2 - |z'|^2) / 2t with z' = clip(t w, low, high), for
-    every t > 0. The best t has |z'| = radius; it is approached from the best t of the ball alone.
-    """
-    center, half = (low + high)[:, :, None] / 2, (high - low)[:, :, None] / 2
-    first, last = low[:, :, None], high[:, :, None]
-    w = slopes / np.where(half > 0, half, 1.0)
-    start = radius / np.maximum(np.sqrt(np.einsum("bdn,bdn->bn", w, w)), _TINY)
-    size, sides = np.abs(slopes).sum(axis=1), []
-    for sign in (-1.0, 1.0):
-        t = sign * start
-        for _ in range(_BALL_STEPS):
-            z = np.minimum(np.maximum(t[:, None, :] * w, first), last)
-            square = np.maximum(np.einsum("bdn,bdn->bn", z, z), 1e-6 * radius**2)
-            t = t * np.minimum(radius**2 / square, 4.0)
-        z = np.minimum(np.maximum(t[:, None, :] * w, first), last)
-        spare = (radius**2 - np.einsum("bdn,bdn->bn", z, z)) / (2.0 * np.abs(t))
-        value = sign * np.einsum("bdn,bdn->bn", w, z - center) + spare
-        rounding = _BALL_ROUNDING * low.shape[1] * (size + low.shape[1] * radius**2 / np.abs(t))
-        sides.append(value + rounding)
-    return sides[0], sides[1]
+    radius: float
+    """Infinite if there is no incumbent; bounds then hold in whole boxes."""
+    normal: np.ndarray  # (B, d), of length 1
+    height: np.ndarray  # (B,), at most the radius
+
+    @classmethod
+    def beyond(cls, radius: float, slopes: np.ndarray, levels: np.ndarray) -> "Cap":
+        """Return the caps in the farthest of the half-spaces slopes . z >= levels: (B, K, d), (B, K)."""
+        sizes = np.maximum(np.sqrt(np.einsum("bkd,bkd->bk", slopes, slopes)), _TINY)
+        heights = levels / sizes
+        farthest = (np.arange(len(slopes)), heights.argmax(axis=1))
+        return cls(radius, slopes[farthest] / sizes[farthest][:, None], np.minimum(heights[farthest], radius))
+
+    def __getitem__(self, index: np.ndarray | slice) -> "Cap":
+        return Cap(self.radius, self.normal[index], self.height[index])
+
+    def reach(self, slopes: np.ndarray, low: np.ndarray, high: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
+        """Return upper bounds (B, n) of -slopes . e and of slopes . e over the caps.
+
+        slopes (B, d, n); e is the position in the box low, high (B, d), from -1 to 1. For w . z, the bound is the
+        radius times |w|, or on the rim: height w . normal plus the rim's radius times the part of w along the plane.
+        """
+        half = (high - low) / 2
+        scale = 1.0 / np.where(half > 0, half, 1.0)  # w is the slopes times it
+        lines = np.matmul(np.stack([self.normal, (low + high) / 2], axis=1) * scale[:, None, :], slopes)
+        along, middle = lines[:, 0], lines[:, 1]
+        square = np.matmul((scale**2)[:, None, :], slopes**2)[:, 0]
+        size, height = np.sqrt(square), self.height[:, None]
+        rim = np.sqrt(np.maximum(self.radius**2 - height**2, 0.0) + _CAP_ROUNDING * self.radius**2)
+        across = rim * np.sqrt(np.maximum(square - along**2, 0.0) + _CAP_ROUNDING * square)
+        whole = self.radius * size
+        rounding = _CAP_ROUNDING * (whole + np.abs(middle))
+        up, down = (
+            np.where(self.radius * to >= height * size, whole, height * to + across) + rounding for to in (along, -along)
+        )
+        return down + middle, up - middle
 
 
 def times(vectors: np.ndarray, weight: np.ndarray) -> np.ndarray:
@@ -136,13 +147,10 @@ class HalfSpaces:
         return self.offsets + rows_times(self.slopes, center) + rows_times(np.abs(self.slopes), radius)
 
 
-def in_chunks(
-    bounds: Callable[[np.ndarray, np.ndarray], HalfSpaces], low: np.ndarray, high: np.ndarray, numbers: int
-) -> HalfSpaces:
-    """Return bounds over boxes low, high (B, d), computed in chunks; a box takes `numbers` numbers of memory."""
+def in_chunks(bounds: Callable[[slice], HalfSpaces], count: int, numbers: int) -> HalfSpaces:
+    """Return bounds over `count` boxes, computed in chunks; a box takes `numbers` numbers of memory."""
     step = max(1, _CHUNK // numbers)
-    places = [slice(s, s + step) for s in range(0, max(len(low), 1), step)]
-    parts = [bounds(low[place], high[place]) for place in places]
+    parts = [bounds(slice(start, start + step)) for start in range(0, max(count, 1), step)]
     if len(parts) == 1:
         return parts[0]
     return HalfSpaces(np.concatenate([p.slopes for p in parts]), np.concatenate([p.offsets for p in parts]))

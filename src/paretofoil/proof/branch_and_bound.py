@@ -10,7 +10,7 @@ import numpy as np
 from paretofoil.core.command import Norm
 from paretofoil.core.options import Stop, now
 from paretofoil.proof import compiled
-from paretofoil.proof.bounds import BALL_DIM, Facets, HalfSpaces
+from paretofoil.proof.bounds import CAP_DIM, Cap, Facets, HalfSpaces
 from paretofoil.proof.halfspace import cut, nearest
 from paretofoil.proof.networks import MarginNetwork, OddsNetwork
 
@@ -64,12 +64,14 @@ class Claim:
         plain = self.norm == "l2" and self.facets is None and self.grid is None
         return compiled.chain_of(self.network) if plain else None
 
-    def upper_bounds(self, low: np.ndarray, high: np.ndarray, radius: float = np.inf) -> HalfSpaces:
-        """Return upper bounds of the margins over boxes low, high (B, d), or their parts within a radius."""
-        radius = radius if self.norm == "l2" and len(self.low) >= BALL_DIM else np.inf
-        if self.chain is not None:
-            return HalfSpaces(*compiled.kernels.upper_bounds(self.chain, low, high, self.level, radius))
-        bounds = self.network.upper_bounds(low, high, self.level, radius)
+    @property
+    def uses_caps(self) -> bool:
+        """Whether bounds hold only where closer points can be."""
+        return self.norm == "l2" and len(self.low) >= CAP_DIM
+
+    def upper_bounds(self, low: np.ndarray, high: np.ndarray, cap: Cap | None = None) -> HalfSpaces:
+        """Return upper bounds of the margins over boxes low, high (B, d), or their parts in caps."""
+        bounds = self.network.upper_bounds(low, high, self.level, cap)
         return bounds if self.facets is None else self.facets.append_to(bounds, self.level)
 
     def margins(self, z: np.ndarray) -> np.ndarray:
@@ -149,6 +151,8 @@ class Boxes(Columns):
     bound: np.ndarray  # (B,): the lower bound of the distance
     axis: np.ndarray  # (B,): the axis to split
     point: np.ndarray  # (B, d): the nearest point that satisfies the linear bounds
+    normal: np.ndarray  # (B, d): every closer point has
+    height: np.ndarray  # (B,): normal . z >= height
 
     def halves(self) -> tuple[np.ndarray, np.ndarray]:
         return halves(self.low, self.high, self.axis)
@@ -166,11 +170,12 @@ def branch_and_bound(
     `hopeless` returns whether no closer point can be queried any more: the proof then cannot be completed.
     """
     low, high = claim.low[None], claim.high[None]
-    pool = Boxes(low, high, np.zeros(1), np.zeros(1, dtype=np.int64), low)[:0]
+    normal, height = np.zeros_like(low), np.zeros(1)
+    pool = Boxes(low, high, np.zeros(1), np.zeros(1, dtype=np.int64), low, normal, height)[:0]
     num_boxes, take, most = 0, 1, at_once(claim.network.work, effort.batch)
     undecided = np.inf  # the least bound of the boxes that are too small to split
     while True:
-        children = bound_boxes(claim, low, high, effort.goal(best))
+        children = bound_boxes(claim, low, high, effort.goal(best), (normal, height))
         num_boxes += len(low)
         if len(children):
             best = min(best, improve(np.concatenate([children.point, (children.low + children.high) / 2])))
@@ -189,39 +194,52 @@ def branch_and_bound(
             return Proof(max(0.0, float(min(pool.bound.min(), undecided))), num_boxes, stop)
         take = min(2 * take, most)
         order = np.argpartition(pool.bound, take - 1) if take < len(pool) else np.arange(len(pool))
-        low, high = pool[order[:take]].halves()
+        taken = pool[order[:take]]
+        low, high = taken.halves()
+        normal, height = np.tile(taken.normal, (2, 1)), np.tile(taken.height, 2)
         few = min(_FEW, most, (effort.max_boxes - num_boxes) // 2)
         while len(low) < few:  # fewer rounds, since a few boxes take no longer than one
             low, high = halves(low, high, widest(claim, low, high))
+            normal, height = np.tile(normal, (2, 1)), np.tile(height, 2)
         pool = pool[order[take:]]
 
 
-def bound_boxes(claim: Claim, low: np.ndarray, high: np.ndarray, radius: float, *, contract: bool = True) -> Boxes:
+Planes = tuple[np.ndarray, np.ndarray]
+"""Normals (B, d) and heights (B,): every closer point of a box has normal . z >= height."""
+
+
+def bound_boxes(
+    claim: Claim, low: np.ndarray, high: np.ndarray, radius: float, planes: Planes | None = None, *, contract: bool = True
+) -> Boxes:
     """Bound and contract boxes low, high (B, d), and return those that may hold a point within the radius."""
+    normal, height = planes or (np.zeros_like(low), np.zeros(len(low)))
     if claim.chain is not None and contract:
         low, high, point = low.copy(), high.copy(), np.empty_like(low)
-        bound = compiled.kernels.bound_boxes(claim.chain, low, high, claim.level, radius, point)
-        return Boxes(low, high, bound, widest(claim, low, high), point)[bound < radius]
+        bound = compiled.kernels.bound_boxes(claim.chain, low, high, claim.level, radius, point, normal, height)
+        return Boxes(low, high, bound, widest(claim, low, high), point, normal, height)[bound < radius]
     slopes, levels = np.zeros((len(low), 0, low.shape[1])), np.zeros((len(low), 0))
     if contract:
         low, high = cut(slopes, levels, low, high, radius, claim.norm)
     low, high = claim.shrink(low, high)
+    cap = Cap(radius, normal, np.minimum(height, radius))
     alive = (low <= high).all(axis=1)
-    low, high = low[alive], high[alive]
+    low, high, cap = low[alive], high[alive], cap[alive]
     for _ in range(2 if contract else 1):
-        bounds = claim.upper_bounds(low, high, radius if contract else np.inf)
+        bounds = claim.upper_bounds(low, high, cap if contract and claim.uses_caps else None)
         slopes, levels = bounds.slopes, claim.level - bounds.offsets
+        if slopes.shape[1]:
+            cap = Cap.beyond(radius, slopes, levels)
         alive = (bounds.highest(low, high) >= claim.level).all(axis=1)
         width = (high - low).max(initial=0.0)
         if contract:
             low, high = claim.shrink(*cut(slopes, levels, low, high, radius, claim.norm))
             alive &= (low <= high).all(axis=1)
-        low, high, slopes, levels = low[alive], high[alive], slopes[alive], levels[alive]
+        low, high, slopes, levels, cap = low[alive], high[alive], slopes[alive], levels[alive], cap[alive]
         if (high - low).max(initial=0.0) > _WORTHWHILE * width:
             break
     bound, point = nearest(slopes, levels, low, high, claim.norm)
     axis = widest(claim, low, high)
-    return Boxes(low, high, bound, axis, point)[bound < radius]
+    return Boxes(low, high, bound, axis, point, cap.normal, cap.height)[bound < radius]
 
 
 def widest(claim: Claim, low: np.ndarray, high: np.ndarray) -> np.ndarray:

@@ -14,7 +14,7 @@ from dataclasses import dataclass
 import numpy as np
 
 from paretofoil.core.program import Affine, Elementwise, Node, Product, Program
-from paretofoil.proof.bounds import AffineForm, apply, reach_in_ball, rows_times, times
+from paretofoil.proof.bounds import AffineForm, Cap, apply, rows_times, times
 from paretofoil.proof.elementwise import Relaxation, relax_elementwise
 from paretofoil.proof.product import RelaxedProduct, relax_product
 from paretofoil.proof.softmax import RelaxedSoftmax, relax_softmax
@@ -66,7 +66,7 @@ class Forward:
 
     `pads` are those of all affine functions, in order; without them, they are computed box by box, for inputs that are
     differences of numbers up to `folded` (d,). `size` (B, d) is the largest absolute value of each number of the
-    command, if bounds must hold for the deployed policy. Bounds need to hold only within the `radius` (l2) of 0.
+    command, if bounds must hold for the deployed policy. With a `cap`, bounds hold only there.
     """
 
     def __init__(
@@ -77,10 +77,10 @@ class Forward:
         pads: Sequence[np.ndarray] | None,
         size: np.ndarray | None,
         folded: np.ndarray | float = 0.0,
-        radius: float = np.inf,
+        cap: Cap | None = None,
     ) -> None:
         self.program, self.pads, self.rounded = program, pads, size is not None
-        self.radius = radius if np.isfinite(radius) and _farthest(low, high) > radius else np.inf
+        self.cap = cap if cap is not None and np.isfinite(cap.radius) else None
         form = AffineForm.of_boxes(low, high)
         self.forms, self.floors, self.ceilings = [form], [low], [high]
         self.sizes = [size]
@@ -111,10 +111,11 @@ class Forward:
         if self.rounded:
             form = form.widened(off)
         least, most = form.interval()
-        if np.isfinite(self.radius):
-            down, up = reach_in_ball(form.slopes, self.floors[0], self.ceilings[0], self.radius)
+        if self.cap is not None:
+            down, up = self.cap.reach(form.slopes, self.floors[0], self.ceilings[0])
             least = np.maximum(least, form.center - (down + form.radius))
             most = np.minimum(most, form.center + (up + form.radius))
+            least, most = np.minimum(least, most), np.maximum(least, most)  # they cross if the cap is outside the box
         least, most = least - pad, most + pad
         if list(affine.weights) != [0]:
             plain_least, plain_most = interval(affine, self.floors, self.ceilings)
@@ -145,11 +146,6 @@ class Forward:
         return RelaxedNode(operands, lines, slip)
 
 
-def _farthest(low: np.ndarray, high: np.ndarray) -> float:
-    """Return the largest distance of a corner of the boxes low, high (B, d) from 0."""
-    return float(np.sqrt((np.maximum(low**2, high**2)).sum(axis=1).max(initial=0.0)))
-
-
 def _relax(node: Node, operands: Sequence[Bounded]) -> tuple[Lines, np.ndarray, np.ndarray]:
     """Return the relaxation of a node, and its smallest and largest outputs."""
     kind, least, most = node.kind, operands[0].least, operands[0].most
@@ -173,12 +169,15 @@ def interval(affine: Affine, low: Sequence[np.ndarray], high: Sequence[np.ndarra
 
 
 def substitute(
-    program: Program, nodes: Sequence[RelaxedNode], lines: Sequence[Lines], rounded: bool
-) -> tuple[np.ndarray, np.ndarray]:
-    """Return upper bounds of the output, without its bias: slopes (B or 1, R, d) of the input, and offsets."""
+    program: Program, nodes: Sequence[RelaxedNode], lines: Sequence[Lines], rounded: bool, down_to: int = 0
+) -> tuple[dict[int, np.ndarray], np.ndarray]:
+    """Return upper bounds of the output, without its bias, in the numbers of the nodes up to `down_to`.
+
+    By node, the slopes (B or 1, R, n) of its numbers; and the offsets (B or 1, R).
+    """
     rows = {k: weight if weight.ndim == 3 else weight[None] for k, weight in program.output.weights.items()}
     offsets = np.zeros((1, program.num_outputs))
-    for k in range(len(nodes), 0, -1):
+    for k in range(len(nodes), down_to, -1):
         if k not in rows:
             continue
         offsets, operand_rows = lines[k - 1].back(rows.pop(k), offsets)
@@ -191,4 +190,4 @@ def substitute(
             for source, weight in affine.weights.items():
                 through = apply(part, weight)
                 rows[source] = rows[source] + through if source in rows else through
-    return rows[0] if 0 in rows else np.zeros((1, program.num_outputs, program.dim)), offsets
+    return rows, offsets

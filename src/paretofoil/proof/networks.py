@@ -15,8 +15,9 @@ from paretofoil.core.errors import InvalidInput
 from paretofoil.core.policy import FoldedValues, Policy, WhiteBoxPolicy, WhiteBoxValues
 from paretofoil.core.program import STEEPEST, Elementwise, Function, Node, Product, Program, Rounding, Softmax
 from paretofoil.core.question import Question, log_odds
-from paretofoil.proof import taylor
-from paretofoil.proof.bounds import UNBOUNDED, HalfSpaces, in_chunks, spread
+from paretofoil.proof import curvature, taylor
+from paretofoil.proof.bounds import UNBOUNDED, Cap, HalfSpaces, in_chunks, spread
+from paretofoil.proof.halfspace import nearest
 from paretofoil.proof.linear import ROUNDING, Forward, Lines, RelaxedProgram, substitute
 
 _LARGEST = 1e80
@@ -134,22 +135,27 @@ class MarginNetwork:
         return replace(self, program=replace(self.program, output=self.program.output.each(np.negative)))
 
     def upper_bounds(
-        self, low: np.ndarray, high: np.ndarray, level: float | None = None, radius: float = np.inf
+        self, low: np.ndarray, high: np.ndarray, level: float | None = None, cap: Cap | None = None
     ) -> HalfSpaces:
         """Return upper bounds of the margins over boxes low, high (B, d) of the region of the question.
 
-        With a level, bounds that stay below it are preferred. With a radius, they hold only within this distance of 0.
+        With a level, bounds that stay below it are preferred. With a cap, they hold only there, and a second bound of
+        each margin may follow the first ones.
         """
         width = max((affine.size for affine in self.program.affines[:-1]), default=1)
         numbers = width if self.uses_taylor else width * max(low.shape[1], self.num_rivals)
-        return in_chunks(lambda low, high: self.bound_together(low, high, level, radius), low, high, numbers)
+        return in_chunks(
+            lambda part: self.bound_together(low[part], high[part], level, None if cap is None else cap[part]),
+            len(low),
+            numbers,
+        )
 
     def lower_bounds(self, low: np.ndarray, high: np.ndarray) -> np.ndarray:
         """Return the least value of each margin over boxes low, high (B, d): (B, rivals)."""
         return -self.negated().upper_bounds(low, high).highest(low, high)
 
     def bound_together(
-        self, low: np.ndarray, high: np.ndarray, level: float | None = None, radius: float = np.inf
+        self, low: np.ndarray, high: np.ndarray, level: float | None = None, cap: Cap | None = None
     ) -> HalfSpaces:
         """Return upper bounds as `upper_bounds`, not in chunks; a stack of B networks has one box for each.
 
@@ -159,21 +165,47 @@ class MarginNetwork:
         """
         if self.uses_taylor:
             return taylor.upper_bounds(self.program, self._stretches, low, high, self._sizes(low, high))
-        relaxed = self.relax(low, high, radius)
+        relaxed = self.relax(low, high, cap)
         lines = [node.lines for node in relaxed.nodes]
         closest = self._substitute(relaxed, lines, len(low))
         if level is None:
             return closest
         flat = [line.flat() for line in lines]
-        if all(new is old for new, old in zip(flat, lines, strict=True)):
+        if any(new is not old for new, old in zip(flat, lines, strict=True)):
+            others = self._substitute(relaxed, flat, len(low))
+            better = (others.highest(low, high) < level) & (closest.highest(low, high) >= level)
+            slopes = np.where(better[:, :, None], others.slopes, closest.slopes)
+            closest = HalfSpaces(slopes, np.where(better, others.offsets, closest.offsets))
+        if cap is None or self.pads is None or not curvature.is_covered(self.program):
             return closest
-        others = self._substitute(relaxed, flat, len(low))
-        better = (others.highest(low, high) < level) & (closest.highest(low, high) >= level)
-        slopes = np.where(better[:, :, None], others.slopes, closest.slopes)
-        return HalfSpaces(slopes, np.where(better, others.offsets, closest.offsets))
+        return self._with_curvature(relaxed, lines, closest, low, high, level, cap.radius)
+
+    def _with_curvature(
+        self,
+        relaxed: RelaxedProgram,
+        lines: Sequence[Lines],
+        bounds: HalfSpaces,
+        low: np.ndarray,
+        high: np.ndarray,
+        level: float,
+        radius: float,
+    ) -> HalfSpaces:
+        """Return linear bounds with a second one for each margin, which differs where closer points can be."""
+        distance, point = nearest(bounds.slopes, level - bounds.offsets, low, high, "l2")
+        which = (distance < radius).nonzero()[0]
+        slopes, offsets = bounds.slopes.copy(), bounds.offsets.copy()
+        if len(which):
+            boxes = low[which], high[which], radius, point[which], which
+            bent = curvature.upper_bounds(self.program, relaxed.nodes, lines, *boxes, self.rounding is not None)
+            spare = np.broadcast_to(self.program.output.bias + relaxed.output.pad + relaxed.output.error, offsets.shape)
+            slopes[which], offsets[which] = bent.slopes, bent.offsets + spare[which]
+        return HalfSpaces(
+            np.concatenate([bounds.slopes, slopes], axis=1), np.concatenate([bounds.offsets, offsets], axis=1)
+        )
 
     def _substitute(self, relaxed: RelaxedProgram, lines: Sequence[Lines], count: int) -> HalfSpaces:
-        slopes, offsets = substitute(self.program, relaxed.nodes, lines, self.rounding is not None)
+        rows, offsets = substitute(self.program, relaxed.nodes, lines, self.rounding is not None)
+        slopes = rows.get(0, np.zeros((1, self.num_rivals, self.program.dim)))
         shape = (count, *slopes.shape[1:])
         output = relaxed.output
         offsets = spread(offsets + self.program.output.bias + output.pad + output.error, shape[:2])
@@ -182,10 +214,10 @@ class MarginNetwork:
             slopes, offsets = np.where(known[:, :, None], slopes, 0.0), np.where(known, offsets, UNBOUNDED)
         return HalfSpaces(spread(slopes, shape), offsets)
 
-    def relax(self, low: np.ndarray, high: np.ndarray, radius: float = np.inf) -> RelaxedProgram:
+    def relax(self, low: np.ndarray, high: np.ndarray, cap: Cap | None = None) -> RelaxedProgram:
         """Return the nodes relaxed over boxes low, high (B, d), and the deployed error of the output."""
         folded = 0.0 if self.pads is not None or self.origin is None else self._folded
-        return Forward(self.program, low, high, self.pads, self._sizes(low, high), folded, radius).run()
+        return Forward(self.program, low, high, self.pads, self._sizes(low, high), folded, cap).run()
 
     def _sizes(self, low: np.ndarray, high: np.ndarray) -> np.ndarray | None:
         """Return the largest absolute values (B, d) of commands in boxes, if bounds include rounding errors."""
@@ -372,10 +404,12 @@ class OddsNetwork:
         return self._with_odds(margins), np.concatenate([slopes, odds], axis=1)
 
     def upper_bounds(
-        self, low: np.ndarray, high: np.ndarray, level: float | None = None, radius: float = np.inf
+        self, low: np.ndarray, high: np.ndarray, level: float | None = None, cap: Cap | None = None
     ) -> HalfSpaces:
         """Return upper bounds of the margins over boxes low, high (B, d) of the region of the question."""
-        bounds = self.network.upper_bounds(low, high, None if level is None else level + self.threshold, radius)
+        everything = self.network.upper_bounds(low, high, None if level is None else level + self.threshold, cap)
+        first = slice(self.network.num_rivals)
+        bounds = HalfSpaces(everything.slopes[:, first], everything.offsets[:, first])
         center, width = (low + high) / 2, high - low
         margins = bounds.offsets + (bounds.slopes @ center[:, :, None])[:, :, 0]  # the tangent is taken there
         shares = _shares(margins)
@@ -387,8 +421,8 @@ class OddsNetwork:
         size = 1.0 + np.abs(odds) + (shares * terms).sum(axis=1) + (np.abs(slopes) * np.abs(center)).sum(axis=1)
         offsets = offsets + _OFFSET_ROUNDING * size
         return HalfSpaces(
-            np.concatenate([bounds.slopes, slopes[:, None]], axis=1),
-            np.concatenate([bounds.offsets, offsets[:, None]], axis=1) - self.threshold,
+            np.concatenate([everything.slopes, slopes[:, None]], axis=1),
+            np.concatenate([everything.offsets, offsets[:, None]], axis=1) - self.threshold,
         )
 
     def lower_bounds(self, low: np.ndarray, high: np.ndarray) -> np.ndarray:
