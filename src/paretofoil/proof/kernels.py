@@ -12,9 +12,11 @@ from typing import Any, TypeVar, cast
 import numba
 import numpy as np
 
-from paretofoil.proof.bounds import BALL_DIM
+from paretofoil.proof.bounds import CAP_DIM
 
 _SMALL_WIDTH = 1e-6
+_TOGETHER = 32
+"""Boxes whose products of matrices are done together."""
 
 F = TypeVar("F", bound=Callable[..., Any])
 Chain = tuple[np.ndarray, np.ndarray, np.ndarray]
@@ -116,25 +118,35 @@ def _relax_sigmoid(low: float, high: float) -> tuple[float, float, float]:
 
 
 @compiled
-def _substitute(chain: Chain, lines: np.ndarray, slopes: np.ndarray, offsets: np.ndarray) -> None:
-    """Write upper bounds of the outputs in the inputs: slopes (K, d) and offsets (K,), given lines (L, 4, n)."""
-    last = len(chain[0]) - 2
+def _substitute(chain: Chain, lines: np.ndarray, slopes: np.ndarray, offsets: np.ndarray) -> np.ndarray:
+    """Write upper bounds of the outputs in the inputs over N boxes: slopes (N, K, d) and offsets (N, K).
+
+    `lines` (L - 1, 4, N, n) are the slope and the offset of the line below each unit, and of the line above it. Returns
+    the bounds' slopes in the outputs of the first layer (N K, n).
+    """
+    count, num_outputs, last = len(offsets), chain[0][-1], len(chain[0]) - 2
     weight, _, bias, pad = _layer(chain, last)
-    rows = weight.copy()
-    offsets[:] = bias + pad
+    rows = np.empty((count * num_outputs, weight.shape[1]))
+    for b in range(count):
+        rows[b * num_outputs : (b + 1) * num_outputs] = weight
+        offsets[b] = bias + pad
+    first = rows
     for k in range(last - 1, -1, -1):
         weight, _, bias, _ = _layer(chain, k)
-        for r in range(rows.shape[0]):
-            total = 0.0
+        if k == 0:
+            first = rows.copy()
+        for n in range(len(rows)):
+            b, total = n // num_outputs, 0.0
             for i in range(rows.shape[1]):
-                row = rows[r, i]
+                row = rows[n, i]
                 side = 2 if row > 0.0 else 0
-                total += row * lines[k, side + 1, i]
-                rows[r, i] = row * lines[k, side, i]
-                total += rows[r, i] * bias[i]
-            offsets[r] += total
+                rows[n, i] = row * lines[k, side, b, i]
+                total += row * lines[k, side + 1, b, i] + rows[n, i] * bias[i]
+            offsets[b, n - b * num_outputs] += total
         rows = np.dot(rows, weight)
-    slopes[:] = rows
+    for n in range(len(rows)):
+        slopes[n // num_outputs, n % num_outputs] = rows[n]
+    return first
 
 
 @compiled
@@ -147,43 +159,103 @@ def _highest(slopes: np.ndarray, offset: float, low: np.ndarray, high: np.ndarra
 
 
 @compiled
-def _reach_in_ball(rows: np.ndarray, low: np.ndarray, high: np.ndarray, radius: float, reach: np.ndarray) -> None:
-    """Reduce the reach (2, n) of rows[1 : d + 1] down and up to the part of the box within the radius.
+def _reach_in_cap(
+    rows: np.ndarray,
+    low: np.ndarray,
+    high: np.ndarray,
+    radius: float,
+    normal: np.ndarray,
+    height: float,
+    reach: np.ndarray,
+) -> None:
+    """Reduce the reach (2, n) of slopes (d, n) down and up to the part of the box in the cap; see `bounds.Cap`.
 
-    See `bounds.reach_in_ball`. The loops over units are the inner ones, so that they run on vectors.
+    The loops over units are the inner ones, so that they run on vectors.
     """
     dim, count = len(low), rows.shape[1]
-    w, t, start = np.empty((dim, count)), np.empty(count), np.zeros(count)
-    square, value, z = np.empty(count), np.empty(count), 0.0
+    square, along, middle = np.zeros(count), np.zeros(count), np.zeros(count)
     for j in range(dim):
         half = (high[j] - low[j]) / 2
         inverse = 1.0 / half if half > 0.0 else 1.0
+        across, center = normal[j] * inverse, (low[j] + high[j]) / 2 * inverse
         for i in range(count):
-            w[j, i] = rows[j + 1, i] * inverse
-            start[i] += w[j, i] * w[j, i]
+            square[i] += (rows[j, i] * inverse) ** 2
+            along[i] += rows[j, i] * across
+            middle[i] += rows[j, i] * center
+    rim = max(radius * radius - height * height, 0.0) + 1e-12 * radius * radius
     for i in range(count):
-        start[i] = radius / max(np.sqrt(start[i]), 1e-100)
-    for side in range(2):
-        sign = 2.0 * side - 1.0
-        for i in range(count):
-            t[i] = sign * start[i]
-        for step in range(3):
-            square[:] = 0.0
-            value[:] = 0.0
+        size = np.sqrt(square[i])
+        across = np.sqrt(rim * (max(square[i] - along[i] * along[i], 0.0) + 1e-12 * square[i]))
+        whole = radius * size
+        rounding = 1e-12 * (whole + abs(middle[i]))
+        up = whole if radius * along[i] >= height * size else height * along[i] + across
+        down = whole if -radius * along[i] >= height * size else -height * along[i] + across
+        reach[0, i] = min(reach[0, i], down + rounding + middle[i])
+        reach[1, i] = min(reach[1, i], up + rounding - middle[i])
+
+
+@compiled
+def _relax(
+    chain: Chain, low: np.ndarray, high: np.ndarray, radius: float, normal: np.ndarray, height: np.ndarray
+) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
+    """Return the lines (L - 1, 4, N, n) of all units over boxes, the inputs (4, N, n) of the first layer, and whether
+    a ReLU of a box is bent (N,).
+
+    The inputs of the first layer are the least and the largest, and the outputs there.
+    """
+    sizes, kinds, _ = chain
+    num_layers, (count, dim) = len(sizes) - 1, low.shape
+    lines, ranges = np.zeros((num_layers - 1, 4, count, sizes.max())), np.zeros((4, count, sizes[1]))
+    unstable = np.zeros(count, dtype=np.bool_)
+    step = dim + 2  # of each box: center, slopes and middle of the range; and in `radii` the radius and half of the range
+    rows, radii, reach = np.zeros((count * step, dim)), np.zeros((2 * count, dim)), np.empty((2, sizes.max()))
+    for b in range(count):
+        for j in range(dim):
+            rows[b * step, j], rows[b * step + j + 1, j] = (low[b, j] + high[b, j]) / 2, (high[b, j] - low[b, j]) / 2
+    for k in range(num_layers - 1):
+        weight, absolute, bias, pad = _layer(chain, k)
+        rows, radii = np.dot(rows, weight.T), np.dot(radii, absolute.T)
+        for b in range(count):
+            part, spread = rows[b * step : (b + 1) * step], radii[2 * b : 2 * b + 2]
+            for i in range(len(bias)):
+                reach[0, i] = 0.0
             for j in range(dim):
-                first, last, center = low[j], high[j], (low[j] + high[j]) / 2
-                for i in range(count):
-                    z = min(max(t[i] * w[j, i], first), last)
-                    square[i] += z * z
-                    value[i] += w[j, i] * (z - center)
-            if step < 2:
-                for i in range(count):
-                    t[i] *= min(radius * radius / max(square[i], 1e-6 * radius * radius), 4.0)
-        for i in range(count):
-            size = sign * t[i]
-            spare = (radius * radius - square[i]) / (2.0 * size)
-            rounding = 1e-14 * dim * (reach[side, i] + dim * radius * radius / size)
-            reach[side, i] = min(reach[side, i], sign * value[i] + spare + rounding)
+                for i in range(len(bias)):
+                    reach[0, i] += abs(part[j + 1, i])
+            reach[1] = reach[0]
+            if dim >= CAP_DIM and np.isfinite(radius):
+                _reach_in_cap(part[1 : dim + 1], low[b], high[b], radius, normal[b], height[b], reach)
+            for i in range(len(bias)):
+                part[0, i] += bias[i]
+                rest = spread[0, i] + pad[i]
+                least, most = part[0, i] - (reach[0, i] + rest), part[0, i] + (reach[1, i] + rest)
+                if least > most:  # the cap is outside the box
+                    least, most = most, least
+                if k > 0:
+                    middle, half = part[dim + 1, i] + bias[i], spread[1, i] + pad[i]
+                    least, most = max(least, middle - half), min(most, middle + half)
+                floor, ceiling = _activate(kinds[k], least), _activate(kinds[k], most)
+                if k == 0:
+                    ranges[0, b, i], ranges[1, b, i], ranges[2, b, i], ranges[3, b, i] = least, most, floor, ceiling
+                if kinds[k] == 2:
+                    at_low, at_high = min(least, 0.0), max(most, 0.0)
+                    slope = at_high / max(at_high - at_low, 1e-300)
+                    above, below = -slope * at_low, 0.0
+                    lines[k, 0, b, i] = 1.0 if at_high > -at_low else 0.0
+                    unstable[b] = unstable[b] or (lines[k, 0, b, i] > 0.0 and slope < 1.0)
+                else:
+                    scale = 2.0 if kinds[k] == 1 else 1.0
+                    slope, below, above = _relax_sigmoid(scale * least, scale * most)
+                    if kinds[k] == 1:
+                        slope, below, above = 4.0 * slope, 2.0 * below - 1.0, 2.0 * above - 1.0
+                    lines[k, 0, b, i] = slope
+                lines[k, 1, b, i], lines[k, 2, b, i], lines[k, 3, b, i] = below, slope, above
+                part[0, i] = slope * part[0, i] + (above + below) / 2
+                spread[0, i] = abs(slope) * spread[0, i] + (above - below) / 2
+                for j in range(dim):
+                    part[j + 1, i] *= slope
+                part[dim + 1, i], spread[1, i] = (floor + ceiling) / 2, (ceiling - floor) / 2
+    return lines, ranges, unstable
 
 
 @compiled
@@ -193,87 +265,134 @@ def _bound(
     high: np.ndarray,
     level: float,
     radius: float,
+    normal: np.ndarray,
+    height: np.ndarray,
     slopes: np.ndarray,
     offsets: np.ndarray,
-) -> bool:
-    """Write upper bounds of the margins over a box: slopes (K, d), offsets (K,); return whether all reach the level."""
+) -> np.ndarray:
+    """Write upper bounds of the margins over N boxes: slopes (N, R, d), offsets (N, R).
+
+    Returns whether all reach the level. R is K, or twice K for bounds with curvature.
+    """
     sizes, kinds, _ = chain
-    num_layers, dim, width = len(sizes) - 1, len(low), sizes.max()
-    lines = np.zeros((num_layers, 4, width))  # slope and offset of the line below, and of the line above
-    rows, radii = np.zeros((dim + 2, dim)), np.zeros((2, dim))  # center, slopes, middle of the range; radius, half
-    for j in range(dim):
-        rows[0, j], rows[j + 1, j] = (low[j] + high[j]) / 2, (high[j] - low[j]) / 2
-    unstable, farthest = False, 0.0
-    for j in range(dim):
-        farthest += max(low[j] * low[j], high[j] * high[j])
-    is_cut = dim >= BALL_DIM and farthest > radius * radius  # then the ball excludes a part of the box
-    for k in range(num_layers - 1):
-        weight, absolute, bias, pad = _layer(chain, k)
-        rows, radii = np.dot(rows, weight.T), np.dot(radii, absolute.T)
-        reach = np.zeros((2, len(bias)))  # down and up
-        for j in range(dim):
-            for i in range(len(bias)):
-                reach[0, i] += abs(rows[j + 1, i])
-        reach[1] = reach[0]
-        if is_cut:
-            _reach_in_ball(rows, low, high, radius, reach)
-        for i in range(len(bias)):
-            rows[0, i] += bias[i]
-            rest = radii[0, i] + pad[i]
-            least, most = rows[0, i] - (reach[0, i] + rest), rows[0, i] + (reach[1, i] + rest)
-            if k > 0:
-                middle, half = rows[dim + 1, i] + bias[i], radii[1, i] + pad[i]
-                least, most = max(least, middle - half), min(most, middle + half)
-            floor, ceiling = _activate(kinds[k], least), _activate(kinds[k], most)
+    count, num_outputs = len(low), sizes[-1]
+    lines, ranges, unstable = _relax(chain, low, high, radius, normal, height)
+    linear, plain = np.empty((count, num_outputs, low.shape[1])), np.empty((count, num_outputs))
+    rows = _substitute(chain, lines, linear, plain)
+    alive = np.ones(count, dtype=np.bool_)
+    for b in range(count):
+        for r in range(num_outputs):
+            alive[b] = alive[b] and _highest(linear[b, r], plain[b, r], low[b], high[b]) >= level
+    if (unstable & alive).any():
+        for k in range(len(kinds)):  # flat lines below ReLUs, where only these show that a margin stays below the level
             if kinds[k] == 2:
-                at_low, at_high = min(least, 0.0), max(most, 0.0)
-                slope = at_high / max(at_high - at_low, 1e-300)
-                above, below = -slope * at_low, 0.0
-                lines[k, 0, i] = 1.0 if at_high > -at_low else 0.0
-                unstable = unstable or (lines[k, 0, i] > 0.0 and slope < 1.0)
-            else:
-                scale = 2.0 if kinds[k] == 1 else 1.0
-                slope, below, above = _relax_sigmoid(scale * least, scale * most)
-                if kinds[k] == 1:
-                    slope, below, above = 4.0 * slope, 2.0 * below - 1.0, 2.0 * above - 1.0
-                lines[k, 0, i] = slope
-            lines[k, 1, i], lines[k, 2, i], lines[k, 3, i] = below, slope, above
-            rows[0, i] = slope * rows[0, i] + (above + below) / 2
-            radii[0, i] = abs(slope) * radii[0, i] + (above - below) / 2
-            for j in range(dim):
-                rows[j + 1, i] *= slope
-            rows[dim + 1, i], radii[1, i] = (floor + ceiling) / 2, (ceiling - floor) / 2
-    _substitute(chain, lines, slopes, offsets)
-    alive = True
-    for r in range(len(offsets)):
-        alive = alive and _highest(slopes[r], offsets[r], low, high) >= level
-    if not unstable or not alive:
+                lines[k, 0] = np.where(lines[k, 2] < 1.0, 0.0, lines[k, 0])
+        other_slopes, other_offsets = np.empty_like(linear), np.empty_like(plain)
+        _substitute(chain, lines, other_slopes, other_offsets)
+        for b in range(count):
+            if unstable[b] and alive[b]:
+                for r in range(num_outputs):
+                    if _highest(other_slopes[b, r], other_offsets[b, r], low[b], high[b]) < level:
+                        linear[b, r], plain[b, r], alive[b] = other_slopes[b, r], other_offsets[b, r], False
+    slopes[:, :num_outputs], offsets[:, :num_outputs] = linear, plain
+    if offsets.shape[1] == num_outputs:
         return alive
-    for k in range(num_layers - 1):  # flat lines below ReLUs, where only these show that a margin stays below the level
-        if kinds[k] == 2:
-            for i in range(sizes[k + 1]):
-                if lines[k, 2, i] < 1.0:
-                    lines[k, 0, i] = 0.0
-    other_slopes, other_offsets = np.empty_like(slopes), np.empty_like(offsets)
-    _substitute(chain, lines, other_slopes, other_offsets)
-    for r in range(len(offsets)):
-        if _highest(other_slopes[r], other_offsets[r], low, high) < level:
-            slopes[r], offsets[r], alive = other_slopes[r], other_offsets[r], False
+    slopes[:, num_outputs:], offsets[:, num_outputs:] = linear, plain
+    point = np.empty(low.shape[1])
+    for b in range(count):
+        if alive[b] and _nearest(linear[b], level - plain[b], low[b], high[b], point) < radius:
+            parts = rows[b * num_outputs : (b + 1) * num_outputs], ranges[:, b], low[b], high[b], radius, point
+            _bend(chain, lines[0, :, b], *parts, slopes[b], offsets[b])
+            for r in range(num_outputs, 2 * num_outputs):
+                alive[b] = alive[b] and _highest(slopes[b, r], offsets[b, r], low[b], high[b]) >= level
     return alive
 
 
 @compiled
-def upper_bounds(
-    chain: Chain, low: np.ndarray, high: np.ndarray, level: float, radius: float
-) -> tuple[np.ndarray, np.ndarray]:
-    """Return upper bounds of the margins over boxes low, high (B, d), or their parts within the radius of 0.
+def _bend(
+    chain: Chain,
+    lines: np.ndarray,
+    rows: np.ndarray,
+    ranges: np.ndarray,
+    low: np.ndarray,
+    high: np.ndarray,
+    radius: float,
+    point: np.ndarray,
+    slopes: np.ndarray,
+    offsets: np.ndarray,
+) -> None:
+    """Write bounds with the curvature of the first layer behind the linear ones; see `curvature.upper_bounds`.
 
-    Slopes (B, K, d) and offsets (B, K).
+    `lines` (4, n) and `ranges` (4, n) are those of the first layer, and `rows` (K, n) the bounds' slopes in its outputs.
     """
-    slopes, offsets = np.empty((len(low), chain[0][-1], low.shape[1])), np.empty((len(low), chain[0][-1]))
-    for b in range(len(low)):
-        _bound(chain, low[b], high[b], level, radius, slopes[b], offsets[b])
-    return slopes, offsets
+    weight, _, bias, pad = _layer(chain, 0)
+    num_units, dim, count, sizes = len(bias), len(low), len(rows), (weight * weight).sum(axis=1)
+    scale, node = 2.0 if chain[1][0] == 1 else 1.0, np.sqrt(3.0) / 2
+    bends, values, tilts = np.empty(num_units), np.empty(num_units), np.empty(num_units)
+    errors = np.empty(num_units)
+    inputs = np.dot(weight, point) + bias
+    for i in range(num_units):
+        middle, half = (ranges[0, i] + ranges[1, i]) / 2, max((ranges[1, i] - ranges[0, i]) / 2, 1e-9)
+        below, above = _activate(chain[1][0], middle - node * half), _activate(chain[1][0], middle + node * half)
+        center = _activate(chain[1][0], middle)
+        slope, bend = (above - below) / (2 * node), (above + below - 2 * center) / (2 * node * node)
+        third, left, right = 0.0, scale * (middle - half), scale * (middle + half)
+        for side in range(2):
+            value = ranges[2 + side, i] if scale == 1.0 else (ranges[2 + side, i] + 1.0) / 2
+            third = max(third, abs(value * (1 - value) * (1 - 6 * value * (1 - value))))
+        if (left < 2.29244 and right > 2.29243) or (left < -2.29243 and right > -2.29244):
+            third = max(third, 1 / 24 + 1e-12)
+        if left < 0.0 < right:
+            third = 0.125
+        e = (inputs[i] - middle) / half
+        values[i], tilts[i], bends[i] = center + e * (slope + e * bend), (slope + 2 * e * bend) / half, bend / half**2
+        errors[i] = scale**4 * third * half**3 / 24 + 1e-12 * (1.0 + abs(bias[i]))
+        errors[i] += (abs(slope) + 2 * abs(bend)) / half * pad[i]
+    square, dist, chord = 0.0, 0.0, np.empty(dim)
+    widths = np.empty(dim)
+    for j in range(dim):
+        widths[j] = max((high[j] - low[j]) / 2, 1e-9)
+        square += point[j] * point[j]
+        dist += (point[j] - low[j]) * (high[j] - point[j]) / widths[j] ** 2
+        chord[j] = (low[j] + high[j] - 2 * point[j]) / widths[j] ** 2
+    for r in range(count):
+        # The linear bound's offset without the lines of the first layer.
+        value, slack = offsets[r], 0.0
+        curvature, stretched = np.zeros((dim, dim)), np.empty((dim, dim))
+        tilt = np.zeros(dim)
+        for i in range(num_units):
+            row = rows[r, i]
+            side = 2 if row > 0.0 else 0
+            value += row * (values[i] - lines[side + 1, i] - lines[side, i] * bias[i]) + abs(row) * errors[i]
+            slack += abs(row * bends[i]) * sizes[i]
+            for j in range(dim):
+                tilt[j] += row * tilts[i] * weight[i, j]
+                product = row * bends[i] * weight[i, j]
+                for m in range(j + 1):
+                    curvature[j, m] += product * weight[i, m]
+        for j in range(dim):
+            for m in range(j + 1):
+                curvature[m, j] = curvature[j, m]
+                stretched[j, m] = stretched[m, j] = curvature[j, m] * widths[j] * widths[m]
+        most = max(np.linalg.eigvalsh(curvature)[-1], 0.0) + 1e-12 * slack
+        in_ball = most * (radius * radius - square) if np.isfinite(radius) else np.inf
+        most_in_box = max(np.linalg.eigvalsh(stretched)[-1], 0.0) + 1e-12 * slack * widths.max() ** 2
+        in_box = most_in_box * dist
+        value += min(in_ball, in_box)
+        there = 0.0
+        for j in range(dim):
+            tilt[j] += -2 * most * point[j] if in_ball < in_box else most_in_box * chord[j]
+            there += abs(tilt[j] * point[j])
+        value += 1e-12 * (abs(value) + there)
+        slopes[count + r] = tilt
+        offsets[count + r] = value - np.dot(tilt, point)
+
+
+@compiled
+def _num_rows(chain: Chain, dim: int) -> int:
+    """Return the number of bounds of each box: twice the outputs if the first layer's curvature is used."""
+    bends = dim >= CAP_DIM and len(chain[1]) > 0 and chain[1][0] != 2
+    return int(chain[0][-1]) * (2 if bends else 1)
 
 
 @compiled
@@ -474,28 +593,74 @@ def _cut(slopes: np.ndarray, levels: np.ndarray, low: np.ndarray, high: np.ndarr
 
 @compiled
 def bound_boxes(
-    chain: Chain, low: np.ndarray, high: np.ndarray, level: float, radius: float, points: np.ndarray
+    chain: Chain,
+    low: np.ndarray,
+    high: np.ndarray,
+    level: float,
+    radius: float,
+    points: np.ndarray,
+    normal: np.ndarray,
+    height: np.ndarray,
 ) -> np.ndarray:
-    """Bound and contract boxes low, high (B, d) in place; write their nearest points (B, d), and return their bounds.
+    """Bound and contract boxes low, high (B, d) in place, and return their bounds; infinite if no closer point is left.
 
-    A box that holds no point within the radius has an infinite bound.
+    Writes the nearest points (B, d), and the planes (B, d), (B,) beyond which closer points are.
     """
-    count, dim = low.shape
-    bounds = np.full(count, np.inf)
-    slopes, offsets = np.empty((chain[0][-1], dim)), np.empty(chain[0][-1])
-    for b in range(count):
-        if not _cut(slopes[:0], offsets[:0], low[b], high[b], radius):
-            continue
-        alive = True
-        for _ in range(2):
-            width = (high[b] - low[b]).max()
-            alive = _bound(chain, low[b], high[b], level, radius, slopes, offsets)
-            alive = alive and _cut(slopes, level - offsets, low[b], high[b], radius)
-            if not alive or (high[b] - low[b]).max() > 0.7 * width:
-                break
-        if alive:
-            bounds[b] = _nearest(slopes, level - offsets, low[b], high[b], points[b])
+    bounds = np.full(len(low), np.inf)
+    for start in range(0, len(low), _TOGETHER):
+        part = slice(start, start + _TOGETHER)
+        _bound_part(
+            chain, low[part], high[part], level, radius, points[part], normal[part], height[part], bounds[part]
+        )
     return bounds
+
+
+@compiled
+def _bound_part(
+    chain: Chain,
+    low: np.ndarray,
+    high: np.ndarray,
+    level: float,
+    radius: float,
+    points: np.ndarray,
+    normal: np.ndarray,
+    height: np.ndarray,
+    bounds: np.ndarray,
+) -> None:
+    """Do what `bound_boxes` does for a few boxes, whose products of matrices are done together."""
+    (count, dim), rows = low.shape, _num_rows(chain, low.shape[1])
+    none, zero = np.empty((0, dim)), np.empty(0)
+    going = np.empty(count, dtype=np.bool_)
+    for b in range(count):
+        going[b] = _cut(none, zero, low[b], high[b], radius)
+    for again in range(2):
+        which = np.flatnonzero(going)
+        if not len(which):
+            break
+        slopes, offsets = np.empty((len(which), rows, dim)), np.empty((len(which), rows))
+        planes = normal[which], np.minimum(height[which], radius)
+        alive = _bound(chain, low[which], high[which], level, radius, planes[0], planes[1], slopes, offsets)
+        for n in range(len(which)):
+            b = which[n]
+            width = (high[b] - low[b]).max()
+            levels = level - offsets[n]
+            _plane(slopes[n], levels, normal[b], height[b : b + 1])
+            going[b] = alive[n] and _cut(slopes[n], levels, low[b], high[b], radius)
+            if going[b] and (again or (high[b] - low[b]).max() > 0.7 * width):
+                bounds[b] = _nearest(slopes[n], levels, low[b], high[b], points[b])
+                going[b] = False
+
+
+@compiled
+def _plane(slopes: np.ndarray, levels: np.ndarray, normal: np.ndarray, height: np.ndarray) -> None:
+    """Write the farthest of the half-spaces slopes . z >= levels as normal (d,) and height (1,)."""
+    farthest = -np.inf
+    for r in range(len(levels)):
+        size = max(_length(slopes[r]), 1e-100)
+        if levels[r] / size > farthest:
+            farthest = levels[r] / size
+            normal[:] = slopes[r] / size
+            height[0] = farthest
 
 
 @compiled
@@ -677,12 +842,13 @@ def prove(
     best = _take_closest(ends, distances, best, z)
     low, high = box[:1].copy(), box[1:].copy()
     pool_low, pool_high, pool_bound = np.empty((0, dim)), np.empty((0, dim)), np.empty(0)
+    normal, height, pool_normal, pool_height = np.zeros((1, dim)), np.zeros(1), np.empty((0, dim)), np.empty(0)
     for batch in range(1, limits[0] + 1):
         goal, near = _goal(best, gaps), np.empty_like(low)
-        bounds = bound_boxes(chain, low, high, levels[1], goal, near)
+        bounds = bound_boxes(chain, low, high, levels[1], goal, near, normal, height)
         num_boxes += len(low)
         alive = np.flatnonzero(bounds < goal)
-        low, high, bounds = low[alive], high[alive], bounds[alive]
+        low, high, bounds, normal, height = low[alive], high[alive], bounds[alive], normal[alive], height[alive]
         if len(alive):
             points = np.concatenate((near[alive], (low + high) / 2))
             best = _improve(chain, region, levels[0], gaps, batch, points, best, z)
@@ -693,6 +859,8 @@ def prove(
                 undecided = min(undecided, bounds[b])
         pool_low, pool_high = np.concatenate((pool_low, low[large])), np.concatenate((pool_high, high[large]))
         pool_bound = np.concatenate((pool_bound, bounds[large]))
+        pool_normal = np.concatenate((pool_normal, normal[large]))
+        pool_height = np.concatenate((pool_height, height[large]))
         goal = _goal(best, gaps)
         alive = np.flatnonzero(pool_bound < goal)
         if not len(alive):
@@ -701,10 +869,14 @@ def prove(
         if num_boxes >= limits[1]:
             break
         pool_low, pool_high, pool_bound = pool_low[alive], pool_high[alive], pool_bound[alive]
+        pool_normal, pool_height = pool_normal[alive], pool_height[alive]
         take = min(2 * take, limits[2])
         order, count = np.argsort(pool_bound), min(take, len(pool_bound))
         low, high = _split(pool_low, pool_high, order, count, stretch)
-        pool_low, pool_high, pool_bound = pool_low[order[count:]], pool_high[order[count:]], pool_bound[order[count:]]
+        twice = np.concatenate((order[:count], order[:count]))
+        normal, height, rest = pool_normal[twice], pool_height[twice], order[count:]
+        pool_low, pool_high, pool_bound = pool_low[rest], pool_high[rest], pool_bound[rest]
+        pool_normal, pool_height = pool_normal[rest], pool_height[rest]
     return best, np.nan, num_boxes
 
 
