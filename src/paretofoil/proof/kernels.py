@@ -99,9 +99,8 @@ def margins_and_slopes(chain: Chain, z: np.ndarray) -> tuple[np.ndarray, np.ndar
 
 
 @compiled
-def _relax_sigmoid(low: float, high: float) -> tuple[float, float, float]:
-    """Return the common slope and the offsets of the lines below and above; see `relaxation._relax_sigmoid`."""
-    at_low, at_high = _sigmoid(low), _sigmoid(high)
+def _relax_sigmoid(low: float, high: float, at_low: float, at_high: float) -> tuple[float, float, float]:
+    """Return the common slope and the offsets of the lines below and above; see `elementwise._relax_sigmoid`."""
     width = high - low
     slope = (at_high - at_low) / width if width > _SMALL_WIDTH else at_low * (1.0 - at_low)
     slope = min(max(slope, 1e-300), 0.25)
@@ -222,7 +221,8 @@ def _relax(
             for j in range(dim):
                 for i in range(len(bias)):
                     reach[0, i] += abs(part[j + 1, i])
-            reach[1] = reach[0]
+            for i in range(len(bias)):
+                reach[1, i] = reach[0, i]
             if dim >= CAP_DIM and np.isfinite(radius):
                 _reach_in_cap(part[1 : dim + 1], low[b], high[b], radius, normal[b], height[b], reach)
             for i in range(len(bias)):
@@ -244,10 +244,12 @@ def _relax(
                     lines[k, 0, b, i] = 1.0 if at_high > -at_low else 0.0
                     unstable[b] = unstable[b] or (lines[k, 0, b, i] > 0.0 and slope < 1.0)
                 else:
-                    scale = 2.0 if kinds[k] == 1 else 1.0
-                    slope, below, above = _relax_sigmoid(scale * least, scale * most)
-                    if kinds[k] == 1:
+                    if kinds[k] == 1:  # tanh(x) = 2 sigmoid(2 x) - 1
+                        ends = (floor + 1.0) / 2, (ceiling + 1.0) / 2
+                        slope, below, above = _relax_sigmoid(2.0 * least, 2.0 * most, ends[0], ends[1])
                         slope, below, above = 4.0 * slope, 2.0 * below - 1.0, 2.0 * above - 1.0
+                    else:
+                        slope, below, above = _relax_sigmoid(least, most, floor, ceiling)
                     lines[k, 0, b, i] = slope
                 lines[k, 1, b, i], lines[k, 2, b, i], lines[k, 3, b, i] = below, slope, above
                 part[0, i] = slope * part[0, i] + (above + below) / 2
@@ -326,7 +328,7 @@ def _bend(
     `lines` (4, n) and `ranges` (4, n) are those of the first layer, and `rows` (K, n) the bounds' slopes in its outputs.
     """
     weight, _, bias, pad = _layer(chain, 0)
-    num_units, dim, count, sizes = len(bias), len(low), len(rows), (weight * weight).sum(axis=1)
+    num_units, dim, count = len(bias), len(low), len(rows)
     scale, node = 2.0 if chain[1][0] == 1 else 1.0, np.sqrt(3.0) / 2
     bends, values, tilts = np.empty(num_units), np.empty(num_units), np.empty(num_units)
     errors = np.empty(num_units)
@@ -364,10 +366,10 @@ def _bend(
             row = rows[r, i]
             side = 2 if row > 0.0 else 0
             value += row * (values[i] - lines[side + 1, i] - lines[side, i] * bias[i]) + abs(row) * errors[i]
-            slack += abs(row * bends[i]) * sizes[i]
             for j in range(dim):
                 tilt[j] += row * tilts[i] * weight[i, j]
                 product = row * bends[i] * weight[i, j]
+                slack += abs(product * weight[i, j])
                 for m in range(j + 1):
                     curvature[j, m] += product * weight[i, m]
         for j in range(dim):
