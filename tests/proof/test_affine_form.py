@@ -4,7 +4,7 @@ import numpy as np
 import pytest
 
 from paretofoil.core.program import ACTIVATIONS, STEEPEST, Function
-from paretofoil.proof.bounds import AffineForm, reach_in_ball
+from paretofoil.proof.bounds import AffineForm, Cap
 from paretofoil.proof.elementwise import RELAXATIONS
 
 UNITS, PLACES = 6, 3
@@ -77,25 +77,37 @@ def test_a_form_of_boxes_is_the_boxes() -> None:
 
 
 @pytest.mark.parametrize("seed", range(5))
-def test_the_reach_in_a_ball_holds_for_all_points_of_box_and_ball(seed: int) -> None:
+def test_the_reach_in_a_cap_holds_for_all_points_of_box_and_cap(seed: int) -> None:
     rng = np.random.default_rng(seed)
-    ends = np.sort(rng.uniform(-0.6, 0.6, (2, 30, 9)), axis=0)
+    ends = np.sort(rng.uniform(-0.6, 0.6, (2, 30, 5)), axis=0)
     ends[:, :, 0] = ends[0, :, 0]  # no width
-    low, high, slopes, radius = ends[0], ends[1], rng.normal(size=(30, 9, 7)) ** 3, 1.0
+    low, high, slopes, radius = ends[0], ends[1], rng.normal(size=(30, 5, 7)) ** 3, 0.6
     slopes[:, 0] = 0.0
-    down, up = reach_in_ball(slopes, low, high, radius)
-    e = rng.uniform(-1, 1, (30, 4000, 9))
+    normal = rng.normal(size=(30, 5))
+    normal /= np.linalg.norm(normal, axis=1, keepdims=True)
+    height = rng.uniform(-0.7, 0.4, 30)
+    down, up = Cap(radius, normal, height).reach(slopes, low, high)
+    e = rng.uniform(-1, 1, (30, 8000, 5))
     e = np.where(rng.random(e.shape) < 0.3, np.sign(e), e)
     z = (low + high)[:, None] / 2 + e * (high - low)[:, None] / 2
-    inside = np.linalg.norm(z, axis=2) <= radius
+    inside = (np.linalg.norm(z, axis=2) <= radius) & ((z @ normal[:, :, None])[:, :, 0] >= height[:, None])
     assert inside.any(axis=1).sum() > 10
     values = e @ slopes
     assert (values.max(axis=1, where=inside[:, :, None], initial=-np.inf) <= up).all()
     assert (values.min(axis=1, where=inside[:, :, None], initial=np.inf) >= -down).all()
 
 
-def test_the_reach_in_a_ball_is_that_of_the_ball_alone_or_of_the_box_alone() -> None:
-    slopes, low, high = np.random.default_rng(0).normal(size=(1, 9, 5)), -np.ones((1, 9)), np.ones((1, 9))
-    for radius, reach in ((0.1, 0.1 * np.linalg.norm(slopes, axis=1)), (3.0, np.abs(slopes).sum(axis=1))):
-        for side in reach_in_ball(slopes, low, high, radius):
-            np.testing.assert_allclose(side, reach, rtol=0.05 if radius > 1 else 1e-9)
+def test_the_reach_in_a_cap_is_reached_by_the_ball_and_by_its_rim() -> None:
+    low, high = -np.ones((1, 2)), np.ones((1, 2))
+    slopes = np.array([[[1.0, -1.0, 0.0], [0.0, 0.0, 1.0]]])  # right, left, up
+    cap = Cap(0.5, np.array([[1.0, 0.0]]), np.array([0.3]))  # from 0.3 to 0.5 on the right; the rim reaches 0.4 up
+    down, up = cap.reach(slopes, low, high)
+    np.testing.assert_allclose(up, [[0.5, -0.3, 0.4]], atol=1e-6)
+    np.testing.assert_allclose(down, [[-0.3, 0.5, 0.4]], atol=1e-6)
+
+
+def test_a_cap_lies_beyond_the_farthest_half_space() -> None:
+    slopes = np.array([[[3.0, 4.0], [0.0, 2.0]], [[1.0, 0.0], [0.0, 1.0]]])
+    cap = Cap.beyond(0.45, slopes, np.array([[1.0, 0.5], [0.1, 2.0]]))
+    np.testing.assert_allclose(cap.normal, [[0.0, 1.0], [0.0, 1.0]])
+    np.testing.assert_allclose(cap.height, [0.25, 0.45])  # at most the radius

@@ -6,9 +6,10 @@ import numpy as np
 import pytest
 from margins import LINE, PLATEAU, TENT, TENTS, claim, network
 
-from paretofoil.core.command import Norm
+from paretofoil.core.command import Norm, length
 from paretofoil.core.options import Stop
-from paretofoil.core.program import Program
+from paretofoil.core.program import Function, Program
+from paretofoil.proof.bounds import Cap
 from paretofoil.proof.branch_and_bound import (
     AT_ONCE,
     Claim,
@@ -103,23 +104,53 @@ def test_a_plateau_just_below_the_level_is_one_box() -> None:
     assert proof.lower == pytest.approx(0.499, abs=2e-3), "the kink of the ReLU"
 
 
-def test_bounds_within_a_radius_hold_there_and_are_tighter() -> None:
+@pytest.mark.parametrize("activations", [("sigmoid", "relu"), ("tanh", "sigmoid"), ("relu", "relu")])
+@pytest.mark.parametrize("radius", [0.7, np.inf])
+def test_bounds_in_caps_hold_there_and_are_tighter(activations: tuple[Function, ...], radius: float) -> None:
     rng = np.random.default_rng(0)
-    weights = tuple(rng.normal(size=shape) for shape in ((12, 9), (10, 12), (2, 10)))
-    program = Program.of_layers(weights, tuple(rng.normal(size=len(w)) for w in weights), ("sigmoid", "relu"))
-    net = MarginNetwork(program, rounding_pads(program, np.ones(9)))
-    question = Claim(net, -np.ones(9), np.ones(9), 0.0, "l2")
-    low = rng.uniform(-0.5, 0.1, (40, 9))
-    high = low + rng.uniform(0.0, 0.5, (40, 9))
-    far, near = question.upper_bounds(low, high), question.upper_bounds(low, high, 0.7)
-    z = low + rng.random((3000, 40, 9)) * (high - low)
-    inside = np.linalg.norm(z, axis=2) < 0.7
+    weights = tuple(rng.normal(size=shape) for shape in ((12, 5), (10, 12), (2, 10)))
+    program = Program.of_layers(weights, tuple(rng.normal(size=len(w)) for w in weights), activations)
+    net = MarginNetwork(program, rounding_pads(program, np.ones(5)))
+    question = Claim(net, -np.ones(5), np.ones(5), 0.0, "l2")
+    low = rng.uniform(-0.5, 0.1, (40, 5))
+    high = low + rng.uniform(0.0, 0.7, (40, 5))
+    normal = rng.normal(size=(40, 5))
+    normal /= np.linalg.norm(normal, axis=1, keepdims=True)
+    cap = Cap(radius, normal, rng.uniform(-0.3, 0.3, 40))
+    far, near = question.upper_bounds(low, high), question.upper_bounds(low, high, cap)
+    z = low + rng.random((4000, 40, 5)) * (high - low)
+    inside = (np.linalg.norm(z, axis=2) < radius) & ((z * normal).sum(axis=2) >= cap.height)
     assert inside.sum() > 1000
     values = near.offsets + (near.slopes * z[:, :, None, :]).sum(axis=3)
-    assert (net.margins(z.reshape(-1, 9)).reshape(values.shape) <= values)[inside].all()
+    margins = net.margins(z.reshape(-1, 5)).reshape(*z.shape[:2], 2)
+    assert values.shape[2] == (2 if activations[0] == "relu" else 4)  # the curvature gives each margin a second bound
+    assert (np.tile(margins, values.shape[2] // 2) <= values)[inside].all()
     some = inside.any(axis=0)
-    assert near.highest(low, high)[some].mean() < far.highest(low, high)[some].mean()
-    norms: tuple[Norm, ...] = ("l1", "linf")  # their balls are not used
-    for norm in norms:
-        other = replace(question, norm=norm).upper_bounds(low, high, 0.7)
-        np.testing.assert_array_equal(other.offsets, far.offsets)
+    highest = near.highest(low, high).reshape(len(low), -1, 2).min(axis=1)[some]
+    plain = far.highest(low, high)[some]
+    assert highest.mean() < plain.mean() or (activations[0] == "relu" and radius == np.inf)
+
+
+@pytest.mark.parametrize("norm", ["l2", "l1", "linf"])
+def test_boxes_lose_no_closer_point(norm: Norm) -> None:
+    rng = np.random.default_rng(1)
+    weights = tuple(rng.normal(size=shape) for shape in ((12, 4), (10, 12), (2, 10)))
+    program = Program.of_layers(weights, tuple(rng.normal(size=len(w)) for w in weights), ("sigmoid", "relu"))
+    net = MarginNetwork(program, rounding_pads(program, np.ones(4)))
+    z = rng.uniform(-1, 1, (200_000, 4))
+    margins, distances = net.margins(z).min(axis=1), length(z, norm)
+    level = float(np.quantile(margins, 0.9))
+    question, radius = Claim(net, -np.ones(4), np.ones(4), level, norm), float(np.quantile(distances, 0.6))
+    closer = z[(margins >= level) & (distances < radius)]
+    low, high, planes = question.low[None], question.high[None], None
+    assert len(closer) > 100
+    for _ in range(7):
+        boxes = bound_boxes(question, low, high, radius, planes)
+        inside = ((closer[:, None] >= boxes.low) & (closer[:, None] <= boxes.high)).all(axis=2)  # (N, B)
+        assert inside.any(axis=1).all()
+        beyond = (closer @ boxes.normal.T >= boxes.height - 1e-12) & (
+            length(closer, norm)[:, None] >= boxes.bound - 1e-12
+        )
+        assert (beyond | ~inside).all()
+        low, high = boxes.halves()
+        planes = np.tile(boxes.normal, (2, 1)), np.tile(boxes.height, 2)

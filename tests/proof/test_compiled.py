@@ -58,20 +58,7 @@ def random_boxes(seed: int, dim: int = 3, count: int = 60) -> tuple[np.ndarray, 
 
 
 @pytest.mark.parametrize("activations", NETWORKS)
-def test_compiled_bounds_are_those_of_the_numpy_form_and_hold_at_samples(activations: tuple[str, ...]) -> None:
-    plain, fast = in_both_forms(random_claim(activations, 1))
-    low, high = random_boxes(2)
-    expected, got = plain.upper_bounds(low, high), fast.upper_bounds(low, high)
-    np.testing.assert_allclose(got.highest(low, high), expected.highest(low, high), rtol=1e-9, atol=1e-9)
-    shares = np.random.default_rng(3).random((40, *low.shape))
-    for share in np.concatenate([shares, shares.round()]):
-        z = low + share * (high - low)
-        values = got.offsets + (got.slopes * z[:, None, :]).sum(axis=2)
-        assert (plain.margins(z) <= values).all()
-
-
-@pytest.mark.parametrize("activations", NETWORKS)
-@pytest.mark.parametrize(("rivals", "dim"), [(1, 3), (3, 3), (2, 9)])
+@pytest.mark.parametrize(("rivals", "dim"), [(1, 3), (3, 3), (2, 5), (2, 9)])
 def test_compiled_boxes_are_kept_and_bounded_like_those_of_the_numpy_form(
     activations: tuple[str, ...], rivals: int, dim: int
 ) -> None:
@@ -79,8 +66,12 @@ def test_compiled_boxes_are_kept_and_bounded_like_those_of_the_numpy_form(
     low, high = random_boxes(5, dim)
     for radius in (np.inf, 0.9):
         for box in range(len(low)):  # one by one, because the NumPy form contracts all boxes together
-            expected, got = (bound_boxes(c, low[[box]], high[[box]], radius) for c in (plain, fast))
+            planes = np.eye(1, dim), np.full(1, -0.1)
+            expected, got = (bound_boxes(c, low[[box]], high[[box]], radius, planes) for c in (plain, fast))
             assert len(expected) == len(got)
+            np.testing.assert_allclose(
+                got.normal * got.height[:, None], expected.normal * expected.height[:, None], atol=1e-6
+            )
             np.testing.assert_allclose(got.low, expected.low, atol=1e-9)
             np.testing.assert_allclose(got.high, expected.high, atol=1e-9)
             np.testing.assert_allclose(got.bound, expected.bound, rtol=1e-6, atol=1e-7)

@@ -105,7 +105,8 @@ class Cap:
         whole = self.radius * size
         rounding = _CAP_ROUNDING * (whole + np.abs(middle))
         up, down = (
-            np.where(self.radius * to >= height * size, whole, height * to + across) + rounding for to in (along, -along)
+            np.where(self.radius * to >= height * size, whole, height * to + across) + rounding
+            for to in (along, -along)
         )
         return down + middle, up - middle
 

@@ -209,7 +209,13 @@ Planes = tuple[np.ndarray, np.ndarray]
 
 
 def bound_boxes(
-    claim: Claim, low: np.ndarray, high: np.ndarray, radius: float, planes: Planes | None = None, *, contract: bool = True
+    claim: Claim,
+    low: np.ndarray,
+    high: np.ndarray,
+    radius: float,
+    planes: Planes | None = None,
+    *,
+    contract: bool = True,
 ) -> Boxes:
     """Bound and contract boxes low, high (B, d), and return those that may hold a point within the radius."""
     normal, height = planes or (np.zeros_like(low), np.zeros(len(low)))

@@ -15,7 +15,7 @@ from paretofoil.proof.bounds import HalfSpaces, rows_times, spread
 from paretofoil.proof.linear import Lines, RelaxedNode, substitute
 
 _NODE = np.sqrt(3.0) / 2
-"""The parabola meets the function at the middle and at this share of half the width on both sides (Chebyshev's nodes)."""
+"""A parabola meets its function in the middle and at this share of half the width beside it (Chebyshev's nodes)."""
 _FLAT, _MOST_BENT, _BENT_THERE = 2.29243, 1 / 24 + 1e-12, 0.125
 """The third derivative of the sigmoid is largest at 0 and, with the other sign, near -2.29243 and 2.29243."""
 _NARROWEST = 1e-9
@@ -114,7 +114,9 @@ def upper_bounds(
     most = np.maximum(np.linalg.eigvalsh(curvature)[..., -1], 0.0) + slack
     most_in_box = np.maximum(np.linalg.eigvalsh(stretched)[..., -1], 0.0) + slack * (half**2).max(axis=1)[:, None]
     # |z - p|^2 <= radius^2 + p^2 - 2 p . z in the ball; in the box, each square lies below its chord.
-    in_ball = most * (radius**2 - (point**2).sum(axis=1))[:, None] if np.isfinite(radius) else np.full_like(most, np.inf)
+    in_ball = (
+        most * (radius**2 - (point**2).sum(axis=1))[:, None] if np.isfinite(radius) else np.full_like(most, np.inf)
+    )
     in_box = most_in_box * ((point - low) * (high - point) / half**2).sum(axis=1)[:, None]
     ball = (in_ball < in_box)[:, :, None]
     chords = ((low + high - 2 * point) / half**2)[:, None, :]

@@ -206,7 +206,9 @@ def _relax(
     num_layers, (count, dim) = len(sizes) - 1, low.shape
     lines, ranges = np.zeros((num_layers - 1, 4, count, sizes.max())), np.zeros((4, count, sizes[1]))
     unstable = np.zeros(count, dtype=np.bool_)
-    step = dim + 2  # of each box: center, slopes and middle of the range; and in `radii` the radius and half of the range
+    step = (
+        dim + 2
+    )  # of each box: center, slopes and middle of the range; and in `radii` the radius and half of the range
     rows, radii, reach = np.zeros((count * step, dim)), np.zeros((2 * count, dim)), np.empty((2, sizes.max()))
     for b in range(count):
         for j in range(dim):
@@ -325,7 +327,7 @@ def _bend(
 ) -> None:
     """Write bounds with the curvature of the first layer behind the linear ones; see `curvature.upper_bounds`.
 
-    `lines` (4, n) and `ranges` (4, n) are those of the first layer, and `rows` (K, n) the bounds' slopes in its outputs.
+    `lines` (4, n) and `ranges` (4, n) are those of the first layer, `rows` (K, n) the bounds' slopes in its outputs.
     """
     weight, _, bias, pad = _layer(chain, 0)
     num_units, dim, count = len(bias), len(low), len(rows)
@@ -611,9 +613,7 @@ def bound_boxes(
     bounds = np.full(len(low), np.inf)
     for start in range(0, len(low), _TOGETHER):
         part = slice(start, start + _TOGETHER)
-        _bound_part(
-            chain, low[part], high[part], level, radius, points[part], normal[part], height[part], bounds[part]
-        )
+        _bound_part(chain, low[part], high[part], level, radius, points[part], normal[part], height[part], bounds[part])
     return bounds
 
 
