@@ -89,26 +89,33 @@ class Cap:
         return Cap(self.radius, self.normal[index], self.height[index])
 
     def reach(self, slopes: np.ndarray, low: np.ndarray, high: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
-        """Return upper bounds (B, n) of -slopes . e and of slopes . e over the caps.
+        """Return upper bounds (B, n) of -slopes . e and of slopes . e over the caps in boxes.
 
-        slopes (B, d, n); e is the position in the box low, high (B, d), from -1 to 1. For w . z, the bound is the
-        radius times |w|, or on the rim: height w . normal plus the rim's radius times the part of w along the plane.
+        slopes (B, d, n); e is the position in the box low, high (B, d), from -1 to 1. By duality, w . z is at most
+        v . z' + (radius^2 - |z'|^2) pull / 2 - share height, with v = w + share normal and z' = clip(v / pull, low, high)
+        for every pull > 0 and share >= 0. Both are those that are best for the cap alone.
         """
-        half = (high - low) / 2
-        scale = 1.0 / np.where(half > 0, half, 1.0)  # w is the slopes times it
-        lines = np.matmul(np.stack([self.normal, (low + high) / 2], axis=1) * scale[:, None, :], slopes)
+        half, first, last = (high - low) / 2, low[:, :, None], high[:, :, None]
+        w = slopes / np.where(half > 0, half, 1.0)[:, :, None]
+        lines = np.matmul(np.stack([self.normal, (low + high) / 2], axis=1), w)
         along, middle = lines[:, 0], lines[:, 1]
-        square = np.matmul((scale**2)[:, None, :], slopes**2)[:, 0]
-        size, height = np.sqrt(square), self.height[:, None]
-        rim = np.sqrt(np.maximum(self.radius**2 - height**2, 0.0) + _CAP_ROUNDING * self.radius**2)
-        across = rim * np.sqrt(np.maximum(square - along**2, 0.0) + _CAP_ROUNDING * square)
-        whole = self.radius * size
-        rounding = _CAP_ROUNDING * (whole + np.abs(middle))
-        up, down = (
-            np.where(self.radius * to >= height * size, whole, height * to + across) + rounding
-            for to in (along, -along)
-        )
-        return down + middle, up - middle
+        square, height = np.einsum("bdn,bdn->bn", w, w), self.height[:, None]
+        size = np.sqrt(square)
+        flat = size / self.radius
+        rim = np.sqrt(np.maximum(self.radius**2 - height**2, (1e-6 * self.radius) ** 2))
+        across = np.maximum(np.sqrt(np.maximum(square - along**2, 0.0)) / rim, 1e-6 * flat) + _TINY
+        sides = []
+        for sign in (-1.0, 1.0):
+            on_ball = sign * self.radius * along >= height * size
+            pull = np.where(on_ball, flat + _TINY, across)
+            share = np.where(on_ball, 0.0, np.maximum(across * height - sign * along, 0.0))
+            v = sign * w + share[:, None, :] * self.normal[:, :, None]
+            z = np.minimum(np.maximum(v / pull[:, None, :], first), last)
+            # v . z - |z|^2 pull / 2 as one sum of products
+            value = np.einsum("bdn,bdn->bn", z, v - (pull / 2)[:, None, :] * z)
+            value = value + self.radius**2 * pull / 2 - share * height - sign * middle
+            sides.append(value + _CAP_ROUNDING * (self.radius * (size + share) + np.abs(middle)))
+        return sides[0], sides[1]
 
 
 def times(vectors: np.ndarray, weight: np.ndarray) -> np.ndarray:

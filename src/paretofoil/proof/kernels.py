@@ -173,24 +173,35 @@ def _reach_in_cap(
     """
     dim, count = len(low), rows.shape[1]
     square, along, middle = np.zeros(count), np.zeros(count), np.zeros(count)
+    w, pull, share, value = np.empty((dim, count)), np.empty(count), np.empty(count), np.empty(count)
     for j in range(dim):
-        half = (high[j] - low[j]) / 2
+        half, center = (high[j] - low[j]) / 2, (low[j] + high[j]) / 2
         inverse = 1.0 / half if half > 0.0 else 1.0
-        across, center = normal[j] * inverse, (low[j] + high[j]) / 2 * inverse
         for i in range(count):
-            square[i] += (rows[j, i] * inverse) ** 2
-            along[i] += rows[j, i] * across
-            middle[i] += rows[j, i] * center
-    rim = max(radius * radius - height * height, 0.0) + 1e-12 * radius * radius
-    for i in range(count):
-        size = np.sqrt(square[i])
-        across = np.sqrt(rim * (max(square[i] - along[i] * along[i], 0.0) + 1e-12 * square[i]))
-        whole = radius * size
-        rounding = 1e-12 * (whole + abs(middle[i]))
-        up = whole if radius * along[i] >= height * size else height * along[i] + across
-        down = whole if -radius * along[i] >= height * size else -height * along[i] + across
-        reach[0, i] = min(reach[0, i], down + rounding + middle[i])
-        reach[1, i] = min(reach[1, i], up + rounding - middle[i])
+            w[j, i] = rows[j, i] * inverse
+            square[i] += w[j, i] * w[j, i]
+            along[i] += w[j, i] * normal[j]
+            middle[i] += w[j, i] * center
+    rim = 1.0 / np.sqrt(max(radius * radius - height * height, (1e-6 * radius) ** 2))
+    for side in range(2):
+        sign = 2.0 * side - 1.0
+        for i in range(count):
+            size = np.sqrt(square[i])
+            flat = size / radius
+            across = max(np.sqrt(max(square[i] - along[i] * along[i], 0.0)) * rim, 1e-6 * flat) + 1e-100
+            on_ball = sign * radius * along[i] >= height * size
+            pull[i] = flat + 1e-100 if on_ball else across
+            share[i] = 0.0 if on_ball else max(across * height - sign * along[i], 0.0)
+            value[i] = radius * radius * pull[i] / 2 - share[i] * height - sign * middle[i]
+            value[i] += 1e-12 * (radius * (size + share[i]) + abs(middle[i]))
+        for j in range(dim):
+            first, last, across = low[j], high[j], normal[j]
+            for i in range(count):
+                v = sign * w[j, i] + share[i] * across
+                z = min(max(v / pull[i], first), last)
+                value[i] += z * (v - pull[i] / 2 * z)
+        for i in range(count):
+            reach[side, i] = min(reach[side, i], value[i])
 
 
 @compiled
