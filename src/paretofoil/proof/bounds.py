@@ -92,8 +92,8 @@ class Cap:
         """Return upper bounds (B, n) of -slopes . e and of slopes . e over the caps in boxes.
 
         slopes (B, d, n); e is the position in the box low, high (B, d), from -1 to 1. By duality, w . z is at most
-        v . z' + (radius^2 - |z'|^2) pull / 2 - share height, with v = w + share normal and z' = clip(v / pull, low, high)
-        for every pull > 0 and share >= 0. Both are those that are best for the cap alone.
+        v . z' + (radius^2 - |z'|^2) pull / 2 - share height, with v = w + share normal and z' = v / pull moved into the
+        box, for every pull > 0 and share >= 0. Both are those that are best for the cap alone.
         """
         half, first, last = (high - low) / 2, low[:, :, None], high[:, :, None]
         w = slopes / np.where(half > 0, half, 1.0)[:, :, None]
