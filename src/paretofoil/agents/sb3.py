@@ -345,8 +345,7 @@ class Sb3Actor(Sb3Network):
             squashes = hasattr(actor, "latent_pi")
             mean = torch.tanh(actor.mu(actor.latent_pi(features))) if squashes else actor.mu(features)
         else:
-            features = BasePolicy.extract_features(self.policy, observation, self.policy.pi_features_extractor)
-            mean = self.policy.action_net(self.policy.mlp_extractor.forward_actor(features))
+            mean = super().scores(observation)
             mean = torch.tanh(mean) if self.policy.squash_output else mean
         return self.low + 0.5 * (mean + 1.0) * (self.high - self.low) if self.policy.squash_output else mean
 
