@@ -10,7 +10,7 @@ from paretofoil.explanation.atlas import Atlas, AtlasOutcome
 from paretofoil.show.influence import tenths
 from paretofoil.show.landscape import as_shown, axis_label
 from paretofoil.show.numbers import number_of, proven, quantities, short
-from paretofoil.show.palette import BLUE, GREEN, GREY, INK, ORANGE, RED, SKY, check_figure, save_figure
+from paretofoil.show.palette import BLUE, GREEN, GREY, INK, ORANGE, RED, SKY, check_figure, new_figure, save_figure
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
@@ -83,10 +83,9 @@ def span_text(least: float, most: float) -> str:
 def figure_atlas(atlas: Atlas, path: str | Path | None = None) -> "Figure":
     """Draw the outcome of each command: those on the front in colours, others in grey, undecided commands in black."""
     check_figure(path)
-    from matplotlib.figure import Figure
     from matplotlib.patches import Patch
 
-    figure = Figure(figsize=(9.4, 5.6), dpi=150, layout="constrained")
+    figure = new_figure(9.4, 5.6)
     if atlas.samples or atlas.boxes is not None:
         draw_frequent(figure.subplots(), atlas)
         sampled = f"the outcomes of {number_of(atlas.samples, 'sampled command')}"
