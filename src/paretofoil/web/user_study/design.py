@@ -1,13 +1,9 @@
-"""The design of a user study: how many participants it needs, simulated participants, and its preregistration."""
+"""The design of a user study: how many participants it needs, and its preregistration."""
 
-from collections.abc import Mapping
 from dataclasses import dataclass
-
-import numpy as np
 
 from paretofoil.core.errors import InvalidInput
 from paretofoil.web.user_study.plan import CheckTask, UserStudy
-from paretofoil.web.user_study.replies import Participant, Reply
 
 MAX_PER_CONDITION = 2500
 """A file of replies holds 10,000 participants."""
@@ -99,39 +95,6 @@ def _power(size: int, effect: Effect, num_tasks: int, level: float) -> float:
     freedom, shift = 2 * size - 2, abs(effect.difference) / error
     critical = t.ppf(1 - level / 2, freedom)
     return float(nct.sf(critical, freedom, shift) + nct.cdf(-critical, freedom, shift))
-
-
-def simulate(
-    study: UserStudy, accuracy: Mapping[str, float], spread: float, num_participants: int, rng: np.random.Generator
-) -> tuple[list[Participant], list[Reply]]:
-    """Return participants and replies of a simulated study, in the study's own order of conditions.
-
-    Args:
-        study: The user study.
-        accuracy: The mean accuracy in each condition.
-        spread: Standard deviation of the accuracy between people of one condition.
-        num_participants: Number of participants.
-        rng: Random numbers.
-    """
-    people, replies = [], []
-    for number in range(num_participants):
-        person = Participant(number, f"{number:032x}", study.condition_of(number).name)
-        mean = accuracy[person.condition]
-        concentration = mean * (1 - mean) / spread**2 - 1 if spread else 0.0
-        ability = rng.beta(mean * concentration, (1 - mean) * concentration) if spread else mean
-        people.append(person)
-        for position, task in enumerate(study.tasks_of(number)):
-            check = isinstance(task, CheckTask)
-            points = (
-                {} if check else {r.name: int(rng.integers(1, r.points + 1)) for r in study.ratings_of(number, "task")}
-            )
-            seconds, correct = float(rng.lognormal(3.0, 0.5)), check or bool(rng.random() < ability)
-            reply = Reply(number, position, task.name, task.kind, "", "", "", correct, points, seconds, 0.0, 1)
-            replies.append(reply)
-        last = {r.name: int(rng.integers(1, r.points + 1)) for r in study.ratings_of(number, "end")}
-        if last:
-            replies.append(Reply(number, len(study.tasks), "end", "end", "", None, None, None, last, 9.0, 0.0, 1))
-    return people, replies
 
 
 def preregistration(study: UserStudy, plan: Plan) -> str:
