@@ -241,10 +241,6 @@ def _clip(inputs: Sequence[Any], attributes: Attributes) -> Any:
     return inputs[0] if low is None and high is None else torch.clamp(inputs[0], low, high)
 
 
-def _hard_sigmoid(inputs: Sequence[Any], attributes: Attributes) -> Any:
-    return torch.clamp(inputs[0] * attributes.get("alpha", 0.2) + attributes.get("beta", 0.5), 0.0, 1.0)
-
-
 def _reshape(inputs: Sequence[Any], attributes: Attributes) -> Any:
     """Reshape; a size of 0 keeps the size of that axis, unless `allowzero` is set."""
     old = () if attributes.get("allowzero") else inputs[0].shape
@@ -381,7 +377,9 @@ OPERATIONS: dict[str, Operation] = {
     "Sum": lambda inputs, attributes: reduce(torch.add, inputs),
     "Max": lambda inputs, attributes: reduce(torch.maximum, inputs),
     "Min": lambda inputs, attributes: reduce(torch.minimum, inputs),
-    "HardSigmoid": _hard_sigmoid,
+    "HardSigmoid": lambda inputs, attributes: torch.clamp(
+        inputs[0] * attributes.get("alpha", 0.2) + attributes.get("beta", 0.5), 0.0, 1.0
+    ),
     "Conv": _convolution,
     # As a sum with zeros of that shape.
     "Expand": lambda inputs, attributes: inputs[0] + torch.zeros(_setting(inputs, attributes, 1, "shape")).double(),

@@ -98,14 +98,9 @@ def check_step(
     masks: np.ndarray,
     action_space: ActionSpace | None = None,
 ) -> tuple[np.ndarray, np.ndarray]:
-    """Return rows (n,) and actions as arrays, or raise an error.
+    """Return rows (n,) and their actions (n,), or (n, dimensions) in an action space, as arrays, or raise an error.
 
-    Args:
-        rows: the rows to step.
-        actions: one action for each: (n,), or (n, dimensions) in an action space.
-        finished: (all rows,) bool.
-        masks: (all rows, num_actions) bool.
-        action_space: the space of continuous actions.
+    `finished` (all rows,) and `masks` (all rows, num_actions) are bool.
     """
     rows, actions = np.asarray(rows), np.asarray(actions)
     axes = () if action_space is None else (action_space.dim,)

@@ -106,7 +106,8 @@ def draw_map(axes: "Axes", atlas: Atlas) -> list[tuple[str, str]]:
     colours = np.array([colour_of.get(number, OTHER) for number in range(len(atlas.outcomes))] + [INK])
     draw_cells(axes, atlas, atlas.cells, colours[atlas.outcome_of])
     set_ranges(axes, atlas)
-    legend = [(colour_of[number], _label(atlas, atlas.outcomes[number])) for number in shown[:LISTED]]
+    listed = [(colour_of[number], atlas.outcomes[number]) for number in shown[:LISTED]]
+    legend = [(colour, f"{outcome_text(atlas, one)} ({100 * one.share:.1f} %)") for colour, one in listed]
     legend.append((OTHER, "other outcomes"))
     return [*legend, (INK, "undecided")] if atlas.undecided > 1e-6 else legend
 
@@ -191,10 +192,6 @@ def _with_errors(atlas: Atlas, shares: list[float]) -> tuple[np.ndarray, np.ndar
     """Return shares in percent, and how far their bounds are from them."""
     bounds = np.array([atlas.interval(share) for share in shares])
     return 100 * np.array(shares), 100 * np.abs(bounds.T - shares)
-
-
-def _label(atlas: Atlas, outcome: AtlasOutcome) -> str:
-    return f"{outcome_text(atlas, outcome)} ({100 * outcome.share:.1f} %)"
 
 
 def _set_titles(figure: "Figure", title: str, atlas: Atlas) -> None:

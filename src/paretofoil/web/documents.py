@@ -185,8 +185,8 @@ def folded_document(agent: Shown, state: Any) -> dict[str, Any]:
             {
                 "outputs": len(bias),
                 "inputs": weight.shape[1],
-                "weight": _float32_base64(weight),
-                "bias": _float32_base64(bias),
+                "weight": as_base64(weight.astype("<f4").tobytes()),
+                "bias": as_base64(bias.astype("<f4").tobytes()),
                 "activation": activation,
             }
             for weight, bias, activation in layers
@@ -202,5 +202,5 @@ def check_state(agent: Shown, state: Any) -> np.ndarray:
         return as_vector(numbers.astype(np.float32), "the state").astype(np.float32)
 
 
-def _float32_base64(numbers: np.ndarray) -> str:
-    return base64.b64encode(np.ascontiguousarray(numbers, dtype="<f4").tobytes()).decode("ascii")
+def as_base64(content: bytes) -> str:
+    return base64.b64encode(content).decode("ascii")
