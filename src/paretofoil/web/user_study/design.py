@@ -1,6 +1,7 @@
 """The design of a user study: how many participants it needs, and its preregistration."""
 
 from dataclasses import dataclass
+from pathlib import Path
 
 from paretofoil.core.errors import InvalidInput
 from paretofoil.web.user_study.plan import CheckTask, UserStudy
@@ -99,56 +100,30 @@ def _power(size: int, effect: Effect, num_tasks: int, level: float) -> float:
 
 def preregistration(study: UserStudy, plan: Plan) -> str:
     """Return the text of a preregistration as Markdown. Sentences in brackets are for the researcher to complete."""
-    rules = study.analysis
-    others = [condition.name for condition in study.conditions if condition is not study.baseline]
-    tasks = [f"- `{task.name}` ({task.kind}): {task.text}" for task in study.tasks if not isinstance(task, CheckTask)]
-    checks = [task.name for task in study.tasks if isinstance(task, CheckTask)]
-    ratings = [f"- `{r.name}`, 1 ({r.low}) to {r.points} ({r.high}), at the {r.asked}: {r.text}" for r in study.ratings]
+    others = [f"`{condition.name}`" for condition in study.conditions if condition is not study.baseline]
     conditions = [
         f"- `{c.name}`: shows {', '.join(c.shows) or 'the episode only'}"
         + "".join(f"; `{other}` instead of `{name}`" for name, other in c.instead.items())
         for c in study.conditions
     ]
-    parts = {
-        "Hypotheses": [
-            f"People reply correctly more or less often in each of {', '.join(f'`{name}`' for name in others)} than in "
-            f"`{study.baseline.name}`. [State the direction that you expect, and why.]"
-        ],
-        "Design": [
-            f"One factor between participants with {len(study.conditions)} conditions:",
-            *conditions,
-            "",
-            "Conditions are assigned in shuffled blocks that contain each condition once. The order of tasks, the "
-            f"sides of agents and the order of the final ratings are random per participant (seed {study.seed}). "
-            "Participants are not told their condition, nor whether a reply was correct.",
-        ],
-        "Tasks": [*tasks, "", f"Attention checks: {', '.join(f'`{name}`' for name in checks) or 'none'}."],
-        "Measures": [
-            "- Primary: accuracy, the share of correct replies of a participant.",
-            "- Secondary: median seconds per task, without the time during which the page was hidden.",
-            *ratings,
-        ],
-        "Sample": [
-            *plan_sentences(study, plan),
-            "Excluded participants are replaced. Nobody looks at the results before.",
-            "[State who can take part, how they are recruited, and what they are paid.]",
-        ],
-        "Exclusions": [
-            "A participant is excluded who",
-            "- did not reply to every screen,",
-            f"- failed more than {rules.max_failed_checks} attention checks, or",
-            f"- took less than {rules.min_seconds:g} s per task (median).",
-        ],
-        "Analysis": [
-            f"`paretofoil user-study report` compares each condition with `{study.baseline.name}`: a two-sided "
-            "permutation test on the participants' scores (9,999 permutations, or all of them if there are fewer), "
-            f"with Holm's correction over the {len(others)} comparisons and a level of {rules.alpha:g}. It reports the "
-            "differences with Welch's 95 % intervals. Times and ratings are evaluated in the same way and are "
-            "secondary. Tasks are described by their counts, without tests.",
-        ],
-        "Materials": [
-            "The JSON file of the user study, the version of Paretofoil, and this text. [Add their addresses.]"
-        ],
-    }
-    sections = [f"## {title}\n\n" + "\n".join(lines) for title, lines in parts.items()]
-    return "\n\n".join([f"# Preregistration: {study.title}", *sections]) + "\n"
+    tasks = [f"- `{task.name}` ({task.kind}): {task.text}" for task in study.tasks if not isinstance(task, CheckTask)]
+    checks = [f"`{task.name}`" for task in study.tasks if isinstance(task, CheckTask)]
+    ratings = [
+        f"\n- `{r.name}`, 1 ({r.low}) to {r.points} ({r.high}), at the {r.asked}: {r.text}" for r in study.ratings
+    ]
+    lists = {"conditions": conditions, "tasks": tasks, "sample": plan_sentences(study, plan)}
+    return (
+        Path(__file__)
+        .with_name("preregistration.md")
+        .read_text(encoding="utf-8")
+        .format(
+            study=study,
+            plan=plan,
+            rules=study.analysis,
+            others=", ".join(others),
+            num_comparisons=len(others),
+            checks=", ".join(checks) or "none",
+            ratings="".join(ratings),
+            **{name: "\n".join(lines) for name, lines in lists.items()},
+        )
+    )

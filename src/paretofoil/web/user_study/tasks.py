@@ -32,6 +32,7 @@ MIN_DIFFERENCE = 1e-9
 """Two agents whose performance differs by less are equally good."""
 
 FindAgent = Callable[[str], Agent]
+"""Returns an agent by name."""
 
 
 @dataclass(frozen=True)
@@ -77,12 +78,7 @@ class PreparedTask:
 
 
 def prepare_tasks(study: UserStudy, find: FindAgent) -> dict[tuple[str, str], PreparedTask]:
-    """Return every task in every condition, by (condition, task). Raise an error where a task cannot be done.
-
-    Args:
-        study: The user study.
-        find: Returns an agent by name.
-    """
+    """Return every task in every condition, by (condition, task). Raise an error where a task cannot be done."""
     for condition in study.conditions:
         for name, other in condition.instead.items():
             _check_same_environment(find(name), find(other))
