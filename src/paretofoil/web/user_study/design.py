@@ -112,18 +112,14 @@ def preregistration(study: UserStudy, plan: Plan) -> str:
         f"\n- `{r.name}`, 1 ({r.low}) to {r.points} ({r.high}), at the {r.asked}: {r.text}" for r in study.ratings
     ]
     lists = {"conditions": conditions, "tasks": tasks, "sample": plan_sentences(study, plan)}
-    return (
-        Path(__file__)
-        .with_name("preregistration.md")
-        .read_text(encoding="utf-8")
-        .format(
-            study=study,
-            plan=plan,
-            rules=study.analysis,
-            others=", ".join(others),
-            num_comparisons=len(others),
-            checks=", ".join(checks) or "none",
-            ratings="".join(ratings),
-            **{name: "\n".join(lines) for name, lines in lists.items()},
-        )
+    template = Path(__file__).with_name("preregistration.md").read_text(encoding="utf-8")
+    return template.format(
+        study=study,
+        plan=plan,
+        rules=study.analysis,
+        others=", ".join(others),
+        num_comparisons=len(others),
+        checks=", ".join(checks) or "none",
+        ratings="".join(ratings),
+        **{name: "\n".join(lines) for name, lines in lists.items()},
     )
