@@ -56,16 +56,8 @@ def save_page(
 ) -> None:
     """Write an episode, its flip map and the answers to all of its questions as one HTML file.
 
-    Args:
-        path: The file.
-        agent: Name, folder or module:name of the agent.
-        flip_map: The flip map of the episode.
-        seed: Seed of the episode.
-        search: The search of the flip map.
-        limits: Limits of the search. If there is no time limit, the server's applies.
-        options: Options of the search.
-        outcomes: Outcomes of the whole episode that are asked about at the start, with the default options.
-        report: Called after each answer.
+    The agent is given by name, folder or module:name. Without a time limit, the server's applies. The outcomes are
+    asked about at the start of the episode, with the default options.
     """
     check_page(path, len(set(flip_map.steps)))
     asked = {"search": search, "options": asdict(options), **asdict(limits)}
