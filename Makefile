@@ -18,15 +18,17 @@ demo: $(VENV)/demo ## install the package and explain a decision of a shipped ag
 
 # Two processes share two cores: a thread pool in each of them would only slow both down.
 PYTEST = OMP_NUM_THREADS=1 $(BIN)/pytest -n 2 --dist worksteal
+# Only long tests need the plugin, which takes half a second to import in each process.
+QUICK = -m "not long" -p no:schemathesis
 
 test: $(VENV)/tested ## run the quick tests (5 minutes on 2 cores)
-	$(PYTEST) -m "not long"
+	$(PYTEST) $(QUICK)
 
 test-all: $(VENV)/tested ## run all tests, including those marked `long`
 	$(PYTEST)
 
 coverage: $(VENV)/tested ## run the quick tests and fail if they cover less than pyproject.toml demands
-	$(PYTEST) -m "not long" --cov --cov-report=term:skip-covered --cov-report=xml
+	$(PYTEST) $(QUICK) --cov --cov-report=term:skip-covered --cov-report=xml
 
 check: $(VENV)/tested ## check format, lint and types
 	$(BIN)/ruff format --check .

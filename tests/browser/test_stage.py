@@ -139,7 +139,7 @@ def test_the_command_is_live_above_the_fold_and_letting_go_acts(visit: Visit) ->
 
 
 def give_time(page: Any) -> None:
-    """Let the search of other steps take longer than the page's 2 seconds per question, which a busy machine exceeds."""
+    """Let the search of other steps take longer than 2 seconds per question, which a busy machine exceeds."""
 
     def change(route: Any) -> None:
         route.continue_(post_data=json.dumps({**route.request.post_data_json, "seconds": 60}))
