@@ -142,8 +142,10 @@ def main() -> int:
             f"{len(result.unknown)} are not recomputed, {len(result.wrong)} are wrong"
         )
     for result in results.values():
-        print(*(f"WRONG {line}" for line in dict.fromkeys(result.wrong)), sep="\n")
-        print(*(f"not recomputed: {line}" for line in dict.fromkeys(result.unknown)), sep="\n")
+        for line in dict.fromkeys(
+            [f"WRONG {w}" for w in result.wrong] + [f"not recomputed: {u}" for u in result.unknown]
+        ):
+            print(line)
     return int(any(result.wrong or result.unknown for result in results.values()))
 
 
