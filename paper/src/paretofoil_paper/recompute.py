@@ -767,15 +767,15 @@ def authors_agents(rows: Rows, ours: Mapping[str, Mapping[str, Any]], facts: Fac
     for agent in dict.fromkeys(row.agent for row in answers):
         label, group = OTHER_LABELS[agent], [row for row in answers if row.agent == agent]
         statuses = [row.status for row in proofs if row.agent == agent]
-        mine = ours.get(label.removesuffix(" (depth 6)"), {})
+        shown = ours.get(label.removesuffix(" (depth 6)"), {})
         cells = {
             "cases": len(of(group, ZOO)),
             "CF-ZOO as run [95 % CI]": rate_of(r.found for r in of(group, ZOO)),
             "Boundary [95 % CI]": rate_of(r.found for r in of(group, "boundary")),
             "proven infeasible": statuses.count("proven infeasible"),
             "undecided": sum("not found" in one for one in statuses),
-            "our agents: CF-ZOO [95 % CI]": mine.get("rate [95 % CI]", []),
-            "paper: CF-ZOO [95 % CI]": mine.get("paper: rate [95 % CI]", []),
+            "our agents: CF-ZOO [95 % CI]": shown.get("rate [95 % CI]", []),
+            "paper: CF-ZOO [95 % CI]": shown.get("paper: rate [95 % CI]", []),
         }
         facts.line(title, label, cells)
         if label == "DST":
@@ -1095,7 +1095,7 @@ def _trainings(rows: Rows, facts: Facts) -> None:
         cells = {"reach the whole front": [sum(r["reached"] == r["known"] for r in mine), len(mine)]}
         for name in dict.fromkeys(line["environment"] for line in mine):
             steps = [float(line["steps"]) for line in mine if line["environment"] == name]
-            cells[f"{LABELS[name]}: steps"] = [float(np.mean(steps))]  # type: ignore[list-item]
+            cells[f"{LABELS[name]}: steps"] = [float(np.mean(steps))]
         facts.line("Trimming and shorter-first", variant, cells)
 
 
@@ -1105,7 +1105,7 @@ def worth(rows: Rows) -> Facts:
     for name, label in GROUPS:
         mine, unrounded = about(lines, name), about(exact, name)
         reached = [line["attainable_distance"] for line in mine if line["attainable_distance"] is not None]
-        cells = {
+        cells: dict[str, Any] = {
             "answers": len(mine),
             "quoted answer delivers [95 % CI]": rate_of(line["delivers"] for line in mine),
             "unrounded answer delivers [95 % CI]": rate_of(line["delivers"] for line in unrounded),
