@@ -139,11 +139,13 @@ def _factors(table: Table, authors: Table | None) -> str:
         for line in theirs
     )
     effects = " and with ".join(
-        f"{_authors_choice(line)} {line['DST']:.1f} % ({line[DIFFERENCE]:+.1f} points, Student {line[INTERVAL]})"
+        f"{_authors_choice(line)} {line['DST']:.1f} % of them are ({line[DIFFERENCE]:+.1f} points, Student "
+        f"{line[INTERVAL]})"
         for line in lower
     )
     finding = (
-        f"**With our training, {lines[0]['DST']:.1f} % of the DST cases are feasible**, with {effects}."
+        f"**{' and '.join(map(_authors_choice, lower)).capitalize()} makes fewer DST cases feasible**: with our "
+        f"training, {lines[0]['DST']:.1f} % are feasible; with {effects}."
         if lower
         else "**No choice of the authors' training makes fewer DST cases feasible.**"
     )
@@ -168,7 +170,8 @@ def _describe_seeds(plan: Plan) -> str:
         f"The agents have the training seeds {', '.join(map(str, plan.agent_seeds))}; every setting was chosen with "
         "the seeds 0 to 3. CF-ZOO as run answers every case of each agent's stress test in the paper's search region. "
         f"{REALISED_RETURNS} The last lines are about agents trained on expected returns. Cluster intervals draw "
-        "agents and then episodes, with the environments fixed: they are about all agents trained in this way."
+        "agents and then episodes, with the environments fixed: they are about all agents trained in this way. "
+        "These rows were made before ZOO's coordinates were drawn as in the authors' code, and were not made again."
     )
 
 
