@@ -6,7 +6,7 @@ EXTRAS := plot,torch,dev,docs,dask,ray,parquet,sb3,web
 # Without bytecode files every process compiles the package again: a second for each of the hundreds that the tests start.
 unexport PYTHONDONTWRITEBYTECODE
 
-.PHONY: help demo test test-all coverage check check-js format browser screenshots docs notebooks agents results seeds bench mutants clean
+.PHONY: help demo test test-all coverage check types types-of-tests check-js format browser screenshots docs notebooks agents results seeds bench mutants clean
 .DEFAULT_GOAL := help
 
 help: ## list the targets
@@ -18,21 +18,29 @@ demo: $(VENV)/demo ## install the package and explain a decision of a shipped ag
 
 # Two processes share two cores: a thread pool in each of them would only slow both down.
 PYTEST = OMP_NUM_THREADS=1 $(BIN)/pytest -n 2 --dist worksteal
+# Only long tests need the plugin, which takes half a second to import in each process.
+QUICK = -m "not long" -p no:schemathesis
 
 test: $(VENV)/tested ## run the quick tests (5 minutes on 2 cores)
-	$(PYTEST) -m "not long"
+	$(PYTEST) $(QUICK)
 
 test-all: $(VENV)/tested ## run all tests, including those marked `long`
 	$(PYTEST)
 
 coverage: $(VENV)/tested ## run the quick tests and fail if they cover less than pyproject.toml demands
-	$(PYTEST) -m "not long" --cov --cov-report=term:skip-covered --cov-report=xml
+	$(PYTEST) $(QUICK) --cov --cov-report=term:skip-covered --cov-report=xml
 
 check: $(VENV)/tested ## check format, lint and types
 	$(BIN)/ruff format --check .
 	$(BIN)/ruff check .
+	@$(MAKE) --jobs 2 --output-sync types types-of-tests
+
+# Other settings make mypy discard its cache: with one for each, both run at the same time, and again in seconds.
+types: $(VENV)/tested
 	$(BIN)/mypy
-	$(BIN)/mypy --config-file tests/mypy.ini
+
+types-of-tests: $(VENV)/tested
+	$(BIN)/mypy --config-file tests/mypy.ini --cache-dir .mypy_cache/tests
 
 check-js: ## check the page's scripts with eslint and the TypeScript compiler (needs npm)
 	@if command -v npm > /dev/null; then \

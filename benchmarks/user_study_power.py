@@ -5,14 +5,19 @@ permutations: with the planned effect in every condition, and without any effect
 """
 
 import argparse
+import sys
 from pathlib import Path
 
 import numpy as np
 from scipy.stats import binomtest
 
 from paretofoil.web.user_study.analysis import UserStudyEvaluation, evaluate
-from paretofoil.web.user_study.design import Effect, plan_sentences, plan_study, simulate
+from paretofoil.web.user_study.design import Effect, plan_sentences, plan_study
 from paretofoil.web.user_study.plan import UserStudy, read_user_study
+
+sys.path.insert(0, str(Path(__file__).parents[1] / "tests"))
+
+from simulated_study import simulate
 
 EXAMPLE = Path(__file__).parents[1] / "docs" / "user-study.json"
 

@@ -2,9 +2,9 @@
 
 import pytest
 
-from paretofoil_paper.check import newcombe
 from paretofoil_paper.claims.trainings import STAGED, TrainedAgent, ablation_table, area_interval, stages_table
 from paretofoil_paper.pages.claims import _stages
+from paretofoil_paper.recompute import newcombe
 
 
 def agents(name: str) -> list[TrainedAgent]:

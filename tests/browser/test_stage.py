@@ -1,5 +1,6 @@
 """One stage: the film and its end, another command on the same picture, its verdict, and asking on from there."""
 
+import json
 import re
 from typing import Any
 
@@ -137,9 +138,19 @@ def test_the_command_is_live_above_the_fold_and_letting_go_acts(visit: Visit) ->
     verdict.get_by_text("It went right and still got 8 treasure in 8 steps").wait_for()
 
 
+def give_time(page: Any) -> None:
+    """Let the search of other steps take longer than 2 seconds per question, which a busy machine exceeds."""
+
+    def change(route: Any) -> None:
+        route.continue_(post_data=json.dumps({**route.request.post_data_json, "seconds": 60}))
+
+    page.route("**/api/flip-maps", change)
+
+
 @pytest.mark.long
 def test_never_offers_a_next_step(visit: Visit) -> None:
     page = visit.ask("#agent=reward-line&command=0.5,0.5&step=0&foil=right")
+    give_time(page)
     page.get_by_role("button", name="Find a step at which it can be made to choose right").click()
     page.locator(".answer .show").first.wait_for()
     assert "step=1&foil=right" in page.url
@@ -161,6 +172,7 @@ def test_never_says_what_can_be_had_instead(visit: Visit) -> None:
 @pytest.mark.long
 def test_never_at_any_step_is_said(visit: Visit) -> None:
     page = visit.ask("#agent=reward-line&command=0.5,0.5&step=2&foil=down")
+    give_time(page)
     page.get_by_role("button", name="Find a step at which it can be made to choose down").click()
     page.get_by_text("No such step was found.").wait_for()
 

@@ -59,20 +59,21 @@ def place_at_random(env: Any, rng: np.random.Generator) -> None:
     cart.content = np.array([first, 1.5 - first]) * rng.choice([0.0, 0.4, 1.0])
 
 
+@pytest.mark.parametrize("count", [60, pytest.param(200, marks=pytest.mark.long)])
 @pytest.mark.parametrize("name", CARTS)
-def test_a_masked_action_of_a_cart_does_no_more_than_waiting_and_a_valid_one_does(name: str) -> None:
+def test_a_masked_action_of_a_cart_does_no_more_than_waiting_and_a_valid_one_does(name: str, count: int) -> None:
     rng, env = np.random.default_rng(0), cart_at(name)
     allowed = np.zeros(6, dtype=int)
-    for _ in range(200):
+    for _ in range(count):
         place_at_random(env, rng)
         mask, waited = env.action_masks(), after(env, NONE)
         allowed += mask
         for action in (MINE, LEFT, RIGHT, ACCELERATE, BRAKE):
             happens = not np.allclose(after(env, action), waited, rtol=0, atol=AT_REST)
             assert happens == mask[action], (str(env.unwrapped), action)
-    assert allowed[[LEFT, RIGHT, ACCELERATE, NONE]].tolist() == [200] * 4
-    assert 30 < allowed[MINE] < 170
-    assert 30 < allowed[BRAKE] < 170
+    assert allowed[[LEFT, RIGHT, ACCELERATE, NONE]].tolist() == [count] * 4
+    assert count / 20 < allowed[MINE] < count - count / 20
+    assert count / 20 < allowed[BRAKE] < count - count / 20
 
 
 @pytest.mark.parametrize("name", CARTS)

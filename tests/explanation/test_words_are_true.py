@@ -65,7 +65,7 @@ def test_three_hundred_answers_are_read() -> None:
     assert set(NUM_ANSWERS) == set(DISCRETE)
 
 
-@pytest.mark.parametrize("name", long_except(NUM_ANSWERS, ("branch-path", "deep-sea-treasure", "collect-two")))
+@pytest.mark.parametrize("name", long_except(NUM_ANSWERS, ("branch-path",)))
 def test_every_number_of_a_paragraph_is_true(name: str) -> None:
     agent, num_read = pf.load_agent(name), 0
     options = itertools.cycle(CHEAP if name in SLOW else RESTRICTED + MORE)

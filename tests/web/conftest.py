@@ -7,9 +7,9 @@ from visitor import Visitor, visiting
 from paretofoil.cli import main
 
 
-@pytest.fixture(scope="module")
+@pytest.fixture(scope="session")
 def visitor() -> Iterator[Visitor]:
-    """A client of a server with every shipped agent, shared by the tests of a module."""
+    """A client of a server with every shipped agent, shared by all tests that leave it as it was."""
     with visiting() as client:
         yield client
 

@@ -87,7 +87,9 @@ def test_an_answer_is_that_of_the_library(visitor: Visitor) -> None:
     assert len(got.alternatives) == len(expected.alternatives)
 
 
-def test_a_flip_map_is_that_of_the_library_and_comes_in_parts(visitor: Visitor) -> None:
+def test_a_flip_map_is_that_of_the_library_and_comes_in_parts(
+    visitor: Visitor, monkeypatch: pytest.MonkeyPatch
+) -> None:
     heard: list[dict[str, Any]] = []
     original = jobs_of(visitor)._update
 
@@ -95,7 +97,7 @@ def test_a_flip_map_is_that_of_the_library_and_comes_in_parts(visitor: Visitor) 
         original(job, line)
         heard.append({"progress": job.progress, "partial": len(job.partial)})
 
-    jobs_of(visitor)._update = hear
+    monkeypatch.setattr(jobs_of(visitor), "_update", hear)
     job = visitor.wait(visitor.ask("/api/flip-maps", {"agent": "branch-path", "command": [1.0, 1.0]}))
     expected = pf.explain_episode(pf.load_agent("branch-path"), (1, 1))
     told = job["result"]["flip_map"]
@@ -214,6 +216,7 @@ def test_quick_tasks_say_why_no_process_can_be_started(monkeypatch: pytest.Monke
 
     episode = {"agent": "deep-sea-treasure", "command": [8.0, -8.0]}
     with visiting(agents=("deep-sea-treasure",)) as visitor:
+        assert visitor.post("/api/episodes", episode).status_code == 200
         with monkeypatch.context() as broken:
             broken.setattr(subprocess, "Popen", no_memory)
             visitor.app.state.server.quick.process.kill()
@@ -344,16 +347,18 @@ def test_a_closed_server_leaves_no_process() -> None:
 
 
 def test_the_process_of_quick_tasks_is_replaced_when_it_dies() -> None:
-    with visiting(agents=("deep-sea-treasure",)) as visitor:
+    episode = {"agent": "deep-sea-treasure", "command": [8.0, -8.0]}
+    with visiting(agents=("deep-sea-treasure",), jobs=False) as visitor:
+        assert visitor.post("/api/episodes", episode).status_code == 200
         process = visitor.app.state.server.quick.process._process
         os.kill(process.pid, signal.SIGKILL)
         wait_until(lambda: process.returncode is not None)
-        assert visitor.post("/api/episodes", {"agent": "deep-sea-treasure", "command": [8.0, -8.0]}).status_code == 200
+        assert visitor.post("/api/episodes", episode).status_code == 200
 
 
 def test_a_quick_task_beyond_the_time_limit_is_stopped(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(pool_module, "QUICK_SECONDS", 0.01)
-    with visiting(agents=("slow_agent:patient",)) as visitor:
+    with visiting(agents=("slow_agent:patient",), jobs=False) as visitor:
         many = {"state": [0.0] * 22, "valid_actions": [0], "commands": [[8.0, -8.0]] * 10}
         refused = visitor.post("/api/probabilities", {"agent": "slow_agent:patient", **many})
         assert refused.status_code == 503

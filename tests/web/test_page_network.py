@@ -51,7 +51,7 @@ def test_a_policy_whose_inside_is_not_known_is_asked_instead() -> None:
     agent = pf.load_agent("deep-sea-treasure")
     decision = pf.rollout(agent, (8, -8))[5]
     asked = {"agent": "slow_agent:blunt", "state": decision.state.tolist()}
-    with visiting(agents=("slow_agent:blunt",)) as visitor:
+    with visiting(agents=("slow_agent:blunt",), jobs=False) as visitor:
         assert not visitor.get("/api/agents/slow_agent:blunt").json()["white_box"]
         refused = visitor.post("/api/folded", asked)
         assert refused.status_code == 404

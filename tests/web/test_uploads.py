@@ -19,7 +19,7 @@ SHIPPED = shipped_folder() / "deep-sea-treasure"
 
 @pytest.fixture
 def fresh() -> Iterator[Visitor]:
-    with visiting(uploads=2) as visitor:
+    with visiting(uploads=2, jobs=False) as visitor:
         yield visitor
 
 
@@ -134,7 +134,7 @@ def test_an_upload_may_be_larger_than_a_question_but_not_without_end(visitor: Vi
 def test_names_keep_their_meaning_when_a_folder_has_the_same(tmp_path: Path) -> None:
     pf.save_agent(pf.load_agent("deep-sea-treasure-early"), tmp_path / "deep-sea-treasure")
     pf.save_agent(pf.load_agent("deep-sea-treasure-early"), tmp_path / "own")
-    with visiting(folders=(tmp_path,)) as visitor:
+    with visiting(folders=(tmp_path,), jobs=False) as visitor:
         shipped = visitor.get("/api/agents/deep-sea-treasure").json()
         assert shipped["front_size"] == len(pf.load_agent("deep-sea-treasure").front)
         assert visitor.get("/api/agents/own").json()["front_size"] == len(
@@ -146,7 +146,7 @@ def test_a_folder_may_have_any_name(tmp_path: Path) -> None:
     names = ["my agent", "a#b?c&d", "50%", "ä<b>"]
     for name in names:
         pf.save_agent(pf.load_agent("branch-path"), tmp_path / name)
-    with visiting(folders=(tmp_path,)) as visitor:
+    with visiting(folders=(tmp_path,), jobs=False) as visitor:
         pictures = {agent["name"]: agent["picture"] for agent in visitor.get("/api/agents").json()}
         for name in names:
             assert visitor.get(pictures[name]).headers["content-type"] == "image/png"
@@ -157,7 +157,7 @@ def test_a_folder_may_have_any_name(tmp_path: Path) -> None:
 def test_one_broken_agent_does_not_hide_the_others(tmp_path: Path) -> None:
     (tmp_path / "broken").mkdir()
     (tmp_path / "broken" / "agent.json").write_text("{}")
-    with visiting(folders=(tmp_path,)) as visitor:
+    with visiting(folders=(tmp_path,), jobs=False) as visitor:
         assert visitor.get("/api/agents/broken").status_code == 404
         assert visitor.get("/api/agents/minecart").status_code == 200
         assert "broken" in visitor.app.state.server.agents.broken
@@ -167,11 +167,11 @@ def test_an_agent_that_was_asked_for_must_load(tmp_path: Path) -> None:
     (tmp_path / "broken").mkdir()
     (tmp_path / "broken" / "agent.json").write_text("{}")
     for given in (str(tmp_path / "broken"), "deep-sea-treasur", "slow_agent:nobody", "no_such_module:agent"):
-        with pytest.raises(pf.InvalidInput), visiting(agents=(given,)):
+        with pytest.raises(pf.InvalidInput), visiting(agents=(given,), jobs=False):
             pass
 
 
 def test_only_those_that_were_asked_for_are_served(tmp_path: Path) -> None:
     own = pf.save_agent(pf.load_agent("branch-path"), tmp_path / "own")
-    with visiting(agents=("minecart", str(own))) as visitor:
+    with visiting(agents=("minecart", str(own)), jobs=False) as visitor:
         assert [agent["name"] for agent in visitor.get("/api/agents").json()] == ["minecart", "own"]

@@ -6,10 +6,11 @@ from pathlib import Path
 import numpy as np
 import pytest
 from scipy.stats import binom, mannwhitneyu, ttest_ind
+from simulated_study import simulate
 
 import paretofoil as pf
 from paretofoil.web.user_study.analysis import evaluate, permutation_p
-from paretofoil.web.user_study.design import Effect, plan_study, preregistration, simulate
+from paretofoil.web.user_study.design import Effect, plan_study, preregistration
 from paretofoil.web.user_study.plan import read_user_study
 from paretofoil.web.user_study.replies import Replies, read_replies
 from paretofoil.web.user_study.report import figure_user_study, finding, means, tasks

@@ -19,7 +19,7 @@ def replies(tmp_path_factory: pytest.TempPathFactory) -> Path:
 
 @pytest.fixture(scope="module")
 def host(replies: Path) -> Iterator[Visitor]:
-    with visiting(agents=AGENTS, study=EXAMPLE, replies=replies) as someone:
+    with visiting(agents=AGENTS, study=EXAMPLE, replies=replies, jobs=False) as someone:
         yield someone
 
 

@@ -41,7 +41,7 @@ def replies(tmp_path: Path) -> Path:
 @pytest.fixture
 def host(replies: Path) -> Iterator[Visitor]:
     """A server that runs the example."""
-    with visiting(agents=AGENTS, study=EXAMPLE, replies=replies) as someone:
+    with visiting(agents=AGENTS, study=EXAMPLE, replies=replies, jobs=False) as someone:
         yield someone
 
 
@@ -153,10 +153,10 @@ def test_who_comes_again_goes_on_with_the_same_plan(host: Visitor) -> None:
 
 
 def test_a_server_that_starts_again_goes_on(replies: Path) -> None:
-    with visiting(agents=AGENTS, study=EXAMPLE, replies=replies) as host:
+    with visiting(agents=AGENTS, study=EXAMPLE, replies=replies, jobs=False) as host:
         plan = join(host)
         send(host, some_reply(plan["screens"][0]))
-    with visiting(agents=AGENTS, study=EXAMPLE, replies=replies) as host:
+    with visiting(agents=AGENTS, study=EXAMPLE, replies=replies, jobs=False) as host:
         assert host.get(f"/api/study/participants/{key(0)}").json() == {**plan, "next": 1}
         assert join(host, 1)["shows"] is not None
     assert [person.number for person in read_replies(replies)[1]] == [0, 1]
@@ -346,7 +346,7 @@ BAD_REPLIES: list[tuple[dict[str, Any], str]] = [
 def shared(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Visitor]:
     """A server that nobody's reply gets into, shared by the tests of refusals."""
     path = tmp_path_factory.mktemp("study") / "replies.sqlite"
-    with visiting(agents=AGENTS, study=EXAMPLE, replies=path, queue=100_000) as someone:
+    with visiting(agents=AGENTS, study=EXAMPLE, replies=path, queue=100_000, jobs=False) as someone:
         yield someone
 
 
@@ -413,7 +413,7 @@ def test_no_cookie_is_set_and_the_study_is_the_first_page(shared: Visitor) -> No
 
 
 def test_a_server_without_a_study_has_none_of_its_addresses() -> None:
-    with visiting(agents=AGENTS[:1]) as plain:
+    with visiting(agents=AGENTS[:1], jobs=False) as plain:
         refused(plain.get("/api/study"), 404, "expected an address of this server")
         assert plain.get("/").headers["location"] == "/page/"
 

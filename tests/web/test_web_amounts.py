@@ -109,3 +109,4 @@ def test_an_uploaded_agent_with_continuous_actions_is_asked(visitor: Visitor) ->
         for name in ("my-reservoir", AGENT)
     )
     assert mine == shipped
+    visitor.request("DELETE", "/api/agents/my-reservoir")

@@ -61,11 +61,15 @@ class Visitor:
 
 
 @contextmanager
-def visiting(**settings: Any) -> Iterator[Visitor]:
-    """A visitor of a server that lives as long as this; one worker, unless more are asked for."""
+def visiting(*, jobs: bool = True, **settings: Any) -> Iterator[Visitor]:
+    """A visitor of a server that lives as long as this; one worker, unless more are asked for.
+
+    Each process costs half a second. The first quick task starts that of quick tasks; without `jobs` no other starts.
+    """
     app = create_app(Settings(**{"workers": 1, **settings}))
     with anyio.from_thread.start_blocking_portal() as portal:
-        portal.call(app.state.server.start)
+        if jobs:
+            portal.call(app.state.server.jobs.start)
         try:
             yield Visitor(app, portal)
         finally:

@@ -15,7 +15,7 @@ from paretofoil.core.errors import InvalidInput, as_seed
 from paretofoil.core.json import brief, show
 from paretofoil.core.policy import Policy, as_policy, greedy_actions, probabilities, query
 from paretofoil.envs.batch import BatchEnv, locate
-from paretofoil.envs.episode import EXACT, Episodes, greedy, run_episodes
+from paretofoil.envs.episode import EXACT, Episodes, greedy, is_reached, run_episodes
 
 HORIZON = Objective("horizon", "steps", natural_low=1.0)
 """The last component of a command, for agents that are also conditioned on the remaining steps."""
@@ -133,11 +133,9 @@ class Agent:
         """
         if self.achieved is None:
             raise InvalidInput.expected("an agent with measured returns (achieved=...)", f"{self.name} without them")
-        error, size = np.zeros_like(self.achieved) if self.error is None else self.error, self.achieved.shape[1]
-        gap = np.abs(self.achieved - self.front[:, :size])
         real = self.actor is not None or self.environment.real_returns
-        tolerance = DELIVERED * self.space.scale[:size] if real else EXACT
-        return (gap <= tolerance + 3 * error).all(axis=1)
+        tolerance = DELIVERED * self.space.scale[: self.achieved.shape[1]] if real else EXACT
+        return is_reached(self.front, self.achieved, 0.0 if self.error is None else self.error, tolerance)
 
     def probabilities(self, state: Any, command: Any) -> np.ndarray:
         """Return the probability (num_actions,) of each action in a state under a command; 0 for invalid actions.

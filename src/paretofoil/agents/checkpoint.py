@@ -78,12 +78,7 @@ class _Stack(list[Any]):
 
 
 def read_pickle(data: bytes, allowed: Collection[str]) -> Any:
-    """Return the value that a pickle describes, made of plain values, names, calls and references.
-
-    Args:
-        data: the pickle.
-        allowed: the allowed names, as "module name".
-    """
+    """Return the value that a pickle describes, made of plain values, names ("module name"), calls and references."""
     if len(data) > MAX_BYTES:
         raise InvalidInput.expected(f"a pickle of at most {MAX_BYTES} bytes", len(data))
     stack, memo = _Stack(), dict[int, Any]()
@@ -136,14 +131,6 @@ def _set_state(stack: _Stack) -> None:
     stack.append(value)
 
 
-def _set_items(stack: _Stack) -> None:
-    _fill(stack, stack.since_mark())
-
-
-def _set_item(stack: _Stack) -> None:
-    _fill(stack, stack.take(2))
-
-
 def _fill(stack: _Stack, items: list[Any]) -> None:
     keys = items[::2]
     if not all(isinstance(key, str | int) for key in keys):  # hashing a deeply nested tuple could crash
@@ -174,8 +161,8 @@ _INSTRUCTIONS: dict[str, Callable[[_Stack], None]] = {
     "TUPLE": lambda stack: stack.append(tuple(stack.since_mark())),
     "APPENDS": _append_all,
     "APPEND": lambda stack: stack[-2].append(stack.pop()),
-    "SETITEMS": _set_items,
-    "SETITEM": _set_item,
+    "SETITEMS": lambda stack: _fill(stack, stack.since_mark()),
+    "SETITEM": lambda stack: _fill(stack, stack.take(2)),
     "BINPERSID": lambda stack: stack.append(Stored(stack.pop())),
     "NEWOBJ": _call,
     "REDUCE": _call,

@@ -21,7 +21,7 @@ from paretofoil.core.command import CommandSpace, Objective, as_vector
 from paretofoil.core.errors import InvalidInput
 from paretofoil.core.json import brief, brief_words
 from paretofoil.envs.catalogue import OneHot
-from paretofoil.envs.episode import EXACT, evaluate, greedy, run_episodes
+from paretofoil.envs.episode import EXACT, evaluate, greedy, is_reached, run_episodes
 from paretofoil.envs.front import known_front
 from paretofoil.pcn.policy import PCN, Layer, PCNActor, PCNPolicy
 
@@ -74,7 +74,7 @@ def import_agent(
         "versions": {"paretofoil": __version__},
     }
     if rows.returns is not None and not entry.stochastic:  # there a stated return is that of one episode
-        same = (np.abs(measured.achieved - rows.returns) <= EXACT + 3.0 * measured.error).all(axis=1)
+        same = is_reached(rows.returns, measured.achieved, measured.error, EXACT)
         provenance["returns as stated"] = f"{int(same.sum())} of {len(same)}"
     return Agent(
         name or Path(file).stem, policy, entry, space, rows.commands, measured.achieved, measured.error, provenance

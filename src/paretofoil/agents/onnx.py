@@ -14,6 +14,7 @@ from paretofoil.core.errors import InvalidInput
 try:
     import torch
     from torch import Tensor, nn
+    from torch.nn import functional
 except ImportError:
     raise InvalidInput.missing("torch", "onnx") from None
 
@@ -240,10 +241,6 @@ def _clip(inputs: Sequence[Any], attributes: Attributes) -> Any:
     return inputs[0] if low is None and high is None else torch.clamp(inputs[0], low, high)
 
 
-def _hard_sigmoid(inputs: Sequence[Any], attributes: Attributes) -> Any:
-    return torch.clamp(inputs[0] * attributes.get("alpha", 0.2) + attributes.get("beta", 0.5), 0.0, 1.0)
-
-
 def _reshape(inputs: Sequence[Any], attributes: Attributes) -> Any:
     """Reshape; a size of 0 keeps the size of that axis, unless `allowzero` is set."""
     old = () if attributes.get("allowzero") else inputs[0].shape
@@ -295,7 +292,7 @@ def _convolution(inputs: Sequence[Any], attributes: Attributes) -> Any:
     if attributes.get("auto_pad", "NOTSET") != "NOTSET" or pads[:axes] != pads[axes:] or axes not in (1, 2):
         raise NotWhiteBox("a convolution with uneven padding")
     strides, dilations = (attributes.get(name, [1] * axes) for name in ("strides", "dilations"))
-    convolution: Any = (torch.nn.functional.conv1d, torch.nn.functional.conv2d)[axes - 1]
+    convolution: Any = (functional.conv1d, functional.conv2d)[axes - 1]
     bias = inputs[2] if len(inputs) > 2 else None
     return convolution(*inputs[:2], bias, strides, pads[:axes], dilations, attributes.get("group", 1))
 
@@ -333,7 +330,7 @@ def _batch_normalization(inputs: Sequence[Any], attributes: Attributes) -> Any:
     x, scale, bias, mean, variance = inputs
     if attributes.get("training_mode"):
         raise NotWhiteBox("BatchNormalization in training mode")
-    return torch.nn.functional.batch_norm(x, mean, variance, scale, bias, eps=attributes.get("epsilon", 1e-5))
+    return functional.batch_norm(x, mean, variance, scale, bias, eps=attributes.get("epsilon", 1e-5))
 
 
 def _dropout(inputs: Sequence[Any], attributes: Attributes) -> Any:
@@ -347,7 +344,7 @@ def _layer_normalization(inputs: Sequence[Any], attributes: Attributes) -> Any:
     axes = x.shape[attributes.get("axis", -1) :]
     for symbol in symbols_in(x):
         symbol.recording.unknown = "onnxruntime may compute a variance as a difference of squares, which cancel"
-    return torch.nn.functional.layer_norm(x, axes, scale, bias[0] if bias else None, attributes.get("epsilon", 1e-5))
+    return functional.layer_norm(x, axes, scale, bias[0] if bias else None, attributes.get("epsilon", 1e-5))
 
 
 EXACT = {
@@ -356,31 +353,16 @@ EXACT = {
     *("Where", "Neg", "Abs", "Relu", "Max", "Min", "Clip", "ReduceMax", "ReduceMin", "Not", "And", "Or", "If"),
 }
 """Operations of weights alone whose result is the same whoever computes it."""
+_TORCH = ("Add", "Sub", "Mul", "Div", "Neg", "Pow", "MatMul", "Abs", "Relu", "Sigmoid", "Tanh", "Exp", "Log", "Where")
+"""Operations that torch has under the same name, without attributes."""
 OPERATIONS: dict[str, Operation] = {
-    "Add": _simple(torch.add),
-    "Sub": _simple(torch.sub),
-    "Mul": _simple(torch.mul),
-    "Div": _simple(torch.div),
-    "Neg": _simple(torch.neg),
-    "Pow": _simple(torch.pow),
-    "MatMul": _simple(torch.matmul),
-    "Abs": _simple(torch.abs),
-    "Relu": _simple(torch.relu),
-    "Sigmoid": _simple(torch.sigmoid),
-    "Tanh": _simple(torch.tanh),
-    "Elu": lambda inputs, attributes: torch.nn.functional.elu(inputs[0], attributes.get("alpha", 1.0)),
-    "Celu": lambda inputs, attributes: torch.nn.functional.celu(inputs[0], attributes.get("alpha", 1.0)),
-    "Gelu": lambda inputs, attributes: torch.nn.functional.gelu(
-        inputs[0], approximate=attributes.get("approximate", "none")
-    ),
-    "Selu": _simple(torch.nn.functional.selu),
-    "Mish": _simple(torch.nn.functional.mish),
+    **{name: _simple(getattr(torch, name.lower())) for name in _TORCH},
+    **{name: _simple(getattr(functional, name.lower())) for name in ("Mish", "PRelu", "Selu", "Softplus")},
+    "Elu": lambda inputs, attributes: functional.elu(inputs[0], attributes.get("alpha", 1.0)),
+    "Celu": lambda inputs, attributes: functional.celu(inputs[0], attributes.get("alpha", 1.0)),
+    "Gelu": lambda inputs, attributes: functional.gelu(inputs[0], approximate=attributes.get("approximate", "none")),
     "LayerNormalization": _layer_normalization,
-    "Softplus": _simple(torch.nn.functional.softplus),
-    "Exp": _simple(torch.exp),
-    "Log": _simple(torch.log),
-    "PRelu": _simple(torch.nn.functional.prelu),
-    "LeakyRelu": lambda inputs, attributes: torch.nn.functional.leaky_relu(inputs[0], attributes.get("alpha", 0.01)),
+    "LeakyRelu": lambda inputs, attributes: functional.leaky_relu(inputs[0], attributes.get("alpha", 0.01)),
     "Identity": _simple(lambda x: x),
     "Cast": lambda inputs, attributes: inputs[0].to(attributes["to"]),
     "Concat": lambda inputs, attributes: torch.cat(list(inputs), dim=attributes["axis"]),
@@ -395,7 +377,9 @@ OPERATIONS: dict[str, Operation] = {
     "Sum": lambda inputs, attributes: reduce(torch.add, inputs),
     "Max": lambda inputs, attributes: reduce(torch.maximum, inputs),
     "Min": lambda inputs, attributes: reduce(torch.minimum, inputs),
-    "HardSigmoid": _hard_sigmoid,
+    "HardSigmoid": lambda inputs, attributes: torch.clamp(
+        inputs[0] * attributes.get("alpha", 0.2) + attributes.get("beta", 0.5), 0.0, 1.0
+    ),
     "Conv": _convolution,
     # As a sum with zeros of that shape.
     "Expand": lambda inputs, attributes: inputs[0] + torch.zeros(_setting(inputs, attributes, 1, "shape")).double(),
@@ -414,5 +398,4 @@ OPERATIONS: dict[str, Operation] = {
     ],
     "BatchNormalization": _batch_normalization,
     "Dropout": _dropout,
-    "Where": _simple(torch.where),
 }

@@ -83,12 +83,11 @@ def from_sb3(
     if outputs:
         if actions is not None:
             raise InvalidInput.expected("actions=... only for a model with continuous actions", repr(actions))
-        policy = as_torch_policy(network, state, space, features, outputs=outputs)
-        _check_choice(policy, network, model, state, issued)
-        return policy
-    actor = as_torch_policy(network, state, space, features, actions=_action_space(model, actions))
-    _check_amounts(actor, network, model, state, issued)
-    return actor
+        policy: TorchPolicy | TorchActor = as_torch_policy(network, state, space, features, outputs=outputs)
+    else:
+        policy = as_torch_policy(network, state, space, features, actions=_action_space(model, actions))
+    _check_predictions(policy, network, model, state, issued)
+    return policy
 
 
 def _features(
@@ -294,36 +293,27 @@ def _space(part: Any, command: str) -> CommandSpace:
     return CommandSpace(low, high, [f"{command} {i}" for i in range(len(low))] if len(low) > 1 else [command])
 
 
-def _check_choice(
-    policy: TorchPolicy, network: Sb3Network, model: Any, state: np.ndarray, command: np.ndarray | None
+def _check_predictions(
+    policy: TorchPolicy | TorchActor, network: Sb3Network, model: Any, state: np.ndarray, command: np.ndarray | None
 ) -> None:
-    """Raise an error if the model does not choose the action with the best score, as a recurrent policy may."""
-    chosen = np.ravel(_predict(policy, network, model, state, command))
-    best = policy.log_probs(state[None], _numbers(policy, state, command)[None])[0].argmax()
-    if network.choice is not None:  # one of several dimensions
-        return
-    if chosen[0] != best:
-        got = f"one that chooses action {chosen[0]}, not {best}"
-        raise InvalidInput.expected("a model that chooses by its logits or Q-values", got)
-
-
-def _numbers(policy: TorchPolicy, state: np.ndarray, command: np.ndarray | None) -> np.ndarray:
-    """Return the free numbers of a state and a command."""
-    if policy.features is not None:
-        return policy.features.complete(state, command)
-    assert command is not None
-    return command
-
-
-def _predict(
-    policy: TorchPolicy, network: Sb3Network, model: Any, state: np.ndarray, command: np.ndarray | None
-) -> np.ndarray:
-    """Return the action that the model itself predicts."""
-    issued = None if command is None else policy.tensor(command[None])
-    observation = network.preprocess(network.join(policy.tensor(state[None]), issued))
-    numbers = {name: part.cpu().numpy() for name, part in observation.items()} if network.is_dict else None
-    chosen: np.ndarray = model.predict(observation.cpu().numpy() if numbers is None else numbers, deterministic=True)[0]
-    return chosen
+    """Raise an error if the model predicts other actions than its network, as a recurrent policy may."""
+    rows = policy.rows if isinstance(policy, TorchActor) else policy
+    issued = None if command is None else rows.tensor(command[None])
+    observation = network.preprocess(network.join(rows.tensor(state[None]), issued))
+    named = {name: part.cpu().numpy() for name, part in observation.items()} if network.is_dict else None
+    chosen = np.ravel(model.predict(observation.cpu().numpy() if named is None else named, deterministic=True)[0])
+    numbers: Any = command if rows.features is None else rows.features.complete(state, command)
+    if isinstance(policy, TorchActor):
+        [amounts], space = policy.amounts(state[None], numbers[None]), policy.actions
+        ours = np.clip(amounts, np.ravel(model.action_space.low), np.ravel(model.action_space.high))
+        if not (np.abs(chosen - ours) <= 1e-4 * (space.high - space.low)).all():
+            got = f"{chosen} from predict() and {ours} from the network"
+            raise InvalidInput.expected("a model whose predict() returns what its network computes", got)
+    elif network.choice is None:  # not one of several dimensions
+        best = policy.log_probs(state[None], numbers[None])[0].argmax()
+        if chosen[0] != best:
+            got = f"one that chooses action {chosen[0]}, not {best}"
+            raise InvalidInput.expected("a model that chooses by its logits or Q-values", got)
 
 
 class Sb3Actor(Sb3Network):
@@ -345,8 +335,7 @@ class Sb3Actor(Sb3Network):
             squashes = hasattr(actor, "latent_pi")
             mean = torch.tanh(actor.mu(actor.latent_pi(features))) if squashes else actor.mu(features)
         else:
-            features = BasePolicy.extract_features(self.policy, observation, self.policy.pi_features_extractor)
-            mean = self.policy.action_net(self.policy.mlp_extractor.forward_actor(features))
+            mean = super().scores(observation)
             mean = torch.tanh(mean) if self.policy.squash_output else mean
         return self.low + 0.5 * (mean + 1.0) * (self.high - self.low) if self.policy.squash_output else mean
 
@@ -364,15 +353,3 @@ def _action_space(model: Any, actions: ActionSpace | None) -> ActionSpace:
     ):
         raise InvalidInput.expected(f"an action space with the bounds of the model's, {box}", repr(actions))
     return actions
-
-
-def _check_amounts(
-    actor: TorchActor, network: Sb3Network, model: Any, state: np.ndarray, command: np.ndarray | None
-) -> None:
-    """Raise an error if the model predicts other actions than its network, as with a memory."""
-    chosen = np.ravel(_predict(actor.rows, network, model, state, command))
-    [amounts], box = actor.amounts(state[None], _numbers(actor.rows, state, command)[None]), model.action_space
-    ours = np.clip(amounts, np.ravel(box.low), np.ravel(box.high))
-    if not (np.abs(chosen - ours) <= 1e-4 * (actor.actions.high - actor.actions.low)).all():
-        got = f"{chosen} from predict() and {ours} from the network"
-        raise InvalidInput.expected("a model whose predict() returns what its network computes", got)

@@ -98,14 +98,9 @@ def check_step(
     masks: np.ndarray,
     action_space: ActionSpace | None = None,
 ) -> tuple[np.ndarray, np.ndarray]:
-    """Return rows (n,) and actions as arrays, or raise an error.
+    """Return rows (n,) and their actions (n,), or (n, dimensions) in an action space, as arrays, or raise an error.
 
-    Args:
-        rows: the rows to step.
-        actions: one action for each: (n,), or (n, dimensions) in an action space.
-        finished: (all rows,) bool.
-        masks: (all rows, num_actions) bool.
-        action_space: the space of continuous actions.
+    `finished` (all rows,) and `masks` (all rows, num_actions) are bool.
     """
     rows, actions = np.asarray(rows), np.asarray(actions)
     axes = () if action_space is None else (action_space.dim,)
@@ -156,6 +151,10 @@ def uniforms(seeds: np.ndarray, steps: np.ndarray, draws: int) -> np.ndarray:
     return ((bits >> np.uint64(11)).astype(np.float64) + 0.5) * 2.0**-53
 
 
+Moved = tuple[np.ndarray, np.ndarray, np.ndarray]
+"""The next states (n, numbers), the rewards (n, objectives), and which episodes ended (n,)."""
+
+
 class ArrayBatch:
     """Many episodes of an environment whose state is one number or a row of numbers (implements `BatchEnv`).
 
@@ -175,10 +174,8 @@ class ArrayBatch:
         self.max_steps, self._start = max_steps, start
         self.reset(np.zeros(0, dtype=np.int64))
 
-    def move(
-        self, states: np.ndarray, actions: np.ndarray, rows: np.ndarray
-    ) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
-        """Return the next states (n, numbers), the rewards (n, objectives), and which episodes ended (n,)."""
+    def move(self, states: np.ndarray, actions: np.ndarray, rows: np.ndarray) -> Moved:
+        """Return the result of one step of some rows."""
         raise NotImplementedError
 
     def draw(self, rows: np.ndarray, count: int) -> np.ndarray:
@@ -362,9 +359,7 @@ class TabularBatch(ArrayBatch):
         self.num_objectives = len(entry.objectives)
         super().__init__(0, max_steps)
 
-    def move(
-        self, states: np.ndarray, actions: np.ndarray, rows: np.ndarray
-    ) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
+    def move(self, states: np.ndarray, actions: np.ndarray, rows: np.ndarray) -> Moved:
         table, before = self.table, states[:, 0]
         outcome = np.zeros(len(rows), dtype=np.int64)
         if self.stochastic:

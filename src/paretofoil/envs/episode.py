@@ -132,8 +132,14 @@ class Evaluation:
 
     def reached(self, command_error: np.ndarray | float = 0.0, tolerance: np.ndarray | float = EXACT) -> np.ndarray:
         """Return (F,) bool: whether the achieved return is the command, within three standard errors of both."""
-        gap = np.abs(self.achieved - self.commands[:, : self.achieved.shape[1]])
-        return (gap <= tolerance + 3.0 * np.hypot(self.error, command_error)).all(axis=1)
+        return is_reached(self.commands, self.achieved, np.hypot(self.error, command_error), tolerance)
+
+
+def is_reached(
+    commands: np.ndarray, achieved: np.ndarray, error: np.ndarray | float, tolerance: np.ndarray | float
+) -> np.ndarray:
+    """Return (F,) bool: whether achieved returns (F, d) are the commands (F, c), within three standard errors."""
+    return (np.abs(achieved - commands[:, : achieved.shape[1]]) <= tolerance + 3.0 * error).all(axis=1)
 
 
 def tolerance_of(env: BatchEnv, low: np.ndarray, high: np.ndarray) -> np.ndarray | float:

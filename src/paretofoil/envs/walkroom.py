@@ -10,7 +10,7 @@ import gymnasium
 import numpy as np
 
 from paretofoil.core.errors import InvalidInput
-from paretofoil.envs.batch import ArrayBatch
+from paretofoil.envs.batch import ArrayBatch, Moved
 
 DIMENSIONS = range(2, 10)
 _LOW = 5
@@ -60,9 +60,7 @@ class BatchWalkRoom(ArrayBatch):
         self._walls, self._strides = walls(dimensions), self.size ** np.arange(dimensions - 1)[::-1]
         super().__init__((0,) * dimensions, max_steps)
 
-    def move(
-        self, states: np.ndarray, actions: np.ndarray, rows: np.ndarray
-    ) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
+    def move(self, states: np.ndarray, actions: np.ndarray, rows: np.ndarray) -> Moved:
         n = self.num_objectives
         rewards, forward = -np.eye(n)[actions % n], np.where(actions < n, 1, -1)
         places = states - (rewards * forward[:, None]).astype(np.int64)

@@ -10,7 +10,7 @@ from paretofoil.explanation.atlas import Atlas, AtlasOutcome
 from paretofoil.show.influence import tenths
 from paretofoil.show.landscape import as_shown, axis_label
 from paretofoil.show.numbers import number_of, proven, quantities, short
-from paretofoil.show.palette import BLUE, GREEN, GREY, INK, ORANGE, RED, SKY, check_figure, save_figure
+from paretofoil.show.palette import BLUE, GREEN, GREY, INK, ORANGE, RED, SKY, check_figure, new_figure, save_figure
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
@@ -83,10 +83,9 @@ def span_text(least: float, most: float) -> str:
 def figure_atlas(atlas: Atlas, path: str | Path | None = None) -> "Figure":
     """Draw the outcome of each command: those on the front in colours, others in grey, undecided commands in black."""
     check_figure(path)
-    from matplotlib.figure import Figure
     from matplotlib.patches import Patch
 
-    figure = Figure(figsize=(9.4, 5.6), dpi=150, layout="constrained")
+    figure = new_figure(9.4, 5.6)
     if atlas.samples or atlas.boxes is not None:
         draw_frequent(figure.subplots(), atlas)
         sampled = f"the outcomes of {number_of(atlas.samples, 'sampled command')}"
@@ -107,7 +106,8 @@ def draw_map(axes: "Axes", atlas: Atlas) -> list[tuple[str, str]]:
     colours = np.array([colour_of.get(number, OTHER) for number in range(len(atlas.outcomes))] + [INK])
     draw_cells(axes, atlas, atlas.cells, colours[atlas.outcome_of])
     set_ranges(axes, atlas)
-    legend = [(colour_of[number], _label(atlas, atlas.outcomes[number])) for number in shown[:LISTED]]
+    listed = [(colour_of[number], atlas.outcomes[number]) for number in shown[:LISTED]]
+    legend = [(colour, f"{outcome_text(atlas, one)} ({100 * one.share:.1f} %)") for colour, one in listed]
     legend.append((OTHER, "other outcomes"))
     return [*legend, (INK, "undecided")] if atlas.undecided > 1e-6 else legend
 
@@ -192,10 +192,6 @@ def _with_errors(atlas: Atlas, shares: list[float]) -> tuple[np.ndarray, np.ndar
     """Return shares in percent, and how far their bounds are from them."""
     bounds = np.array([atlas.interval(share) for share in shares])
     return 100 * np.array(shares), 100 * np.abs(bounds.T - shares)
-
-
-def _label(atlas: Atlas, outcome: AtlasOutcome) -> str:
-    return f"{outcome_text(atlas, outcome)} ({100 * outcome.share:.1f} %)"
 
 
 def _set_titles(figure: "Figure", title: str, atlas: Atlas) -> None:

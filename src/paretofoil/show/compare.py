@@ -10,7 +10,7 @@ from paretofoil.explanation.atlas import Atlas
 from paretofoil.explanation.compare import Comparison
 from paretofoil.show.atlas import counted, draw_cells, set_ranges, share_span, span_text
 from paretofoil.show.numbers import number_of, proven, quantities
-from paretofoil.show.palette import BLUE, GREEN, GREY, INK, ORANGE, check_figure, save_figure
+from paretofoil.show.palette import BLUE, GREEN, GREY, INK, ORANGE, check_figure, new_figure, save_figure
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
@@ -76,14 +76,12 @@ def share_rows(comparison: Comparison) -> list[tuple[str, str, str]]:
 def figure_comparison(comparison: Comparison, path: str | Path | None = None) -> "Figure":
     """Draw where two agents end differently as a map of the commands, and their shares beside it."""
     check_figure(path)
-    from matplotlib.figure import Figure
-
     is_map = len(comparison.cells) > 0
     if not is_map:
-        figure = Figure(figsize=(6.4, 3.6), dpi=150, layout="constrained")
+        figure = new_figure(6.4, 3.6)
         draw_shares(figure.subplots(), comparison)
     else:
-        figure = Figure(figsize=(11.2, 4.8), dpi=150, layout="constrained")
+        figure = new_figure(11.2, 4.8)
         left, right = figure.subplots(1, 2, width_ratios=[3, 2])
         draw_difference(left, comparison)
         draw_shares(right, comparison)

@@ -10,7 +10,7 @@ from paretofoil.core.command import Objective
 from paretofoil.core.errors import InvalidInput
 from paretofoil.show.landscape import axis_label
 from paretofoil.show.numbers import short
-from paretofoil.show.palette import BLUE, GREEN, INK, ORANGE, PURPLE, RED, check_figure, save_figure
+from paretofoil.show.palette import BLUE, GREEN, INK, ORANGE, PURPLE, RED, check_figure, new_figure, save_figure
 
 if TYPE_CHECKING:
     from matplotlib.figure import Figure
@@ -61,11 +61,9 @@ def _pairs(
     objectives: tuple[Objective, ...], learned: np.ndarray, achieved: np.ndarray, error: np.ndarray | None, name: str
 ) -> "Figure":
     """Draw one panel for each pair below the diagonal, and for three objectives a 3D view in the free corner."""
-    from matplotlib.figure import Figure
-
     count = len(objectives) - 1
     side = {1: 5.4, 2: 4.6}.get(count, 2.1)
-    figure = Figure(figsize=(side * count, side * count * 0.88), dpi=150, layout="constrained")
+    figure = new_figure(side * count, side * count * 0.88)
     panels = figure.subplots(count, count, squeeze=False, sharex="col", sharey="row")
     for row in range(count):
         for column in range(count):
@@ -111,8 +109,6 @@ def _space(axes: Any, objectives: tuple[Objective, ...], learned: np.ndarray, ac
 
 def _lines(objectives: tuple[Objective, ...], learned: np.ndarray, achieved: np.ndarray, word: str) -> "Figure":
     """Draw each point as a line over the objectives, with an axis for each objective; higher is better."""
-    from matplotlib.figure import Figure
-
     both = np.concatenate([learned, achieved])
     low, width = both.min(axis=0), np.ptp(both, axis=0)
     costs = np.array([objective.cost for objective in objectives])
@@ -121,7 +117,7 @@ def _lines(objectives: tuple[Objective, ...], learned: np.ndarray, achieved: np.
         share = np.where(width > 0, (points - low) / np.where(width > 0, width, 1), 0.5)
         return np.where(costs, 1 - share, share).T  # (objectives, points)
 
-    figure = Figure(figsize=(max(5.2, 2.1 * len(objectives)), 4.4), dpi=150, layout="constrained")
+    figure = new_figure(max(5.2, 2.1 * len(objectives)), 4.4)
     axes, places = figure.subplots(), range(len(objectives))
     for i, line in enumerate(heights(learned).T):
         name = ", ".join(short(float(number)) for number in learned[i])

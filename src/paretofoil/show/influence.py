@@ -68,7 +68,8 @@ def influence_sentence(influence: Influence) -> str:
         return f"The agent chooses {action} in this state. {none} that none does.{_region(influence)}"
     subject = "preferences matter" if influence.preferences else "command matters"
     if any(o.feature for o in influence.objectives):
-        subject = f"{join([name_of(o) for o in influence.objectives]).removeprefix('the ')} matter{_s(influence)}"
+        names = [name_of(o) for o in influence.objectives]
+        subject = f"{join(names).removeprefix('the ')} {'matter' if len(names) > 1 else 'matters'}"
     return f"The {subject} in this state: {_shares(influence)}.{_region(influence)} {_alone(influence)}".rstrip()
 
 
@@ -164,11 +165,6 @@ def _plural(commands: str) -> str:
 def _is_state(influence: Influence | AmountInfluence) -> bool:
     """Return whether features of the state change, and no command."""
     return only_features(influence.objectives)
-
-
-def _s(influence: Influence) -> str:
-    """Return the ending of a verb whose subject is all that may change."""
-    return "s" if len(influence.objectives) == 1 else ""
 
 
 def _region(influence: Influence) -> str:

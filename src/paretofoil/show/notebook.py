@@ -32,7 +32,8 @@ def answer_html(answer: Answer) -> str:
     others = [line(f"Or: {other} {advice(other)}".rstrip()) for other in answer.alternatives]
     attainable = advice(answer)
     lines = [line(str(answer)), _change_picture(answer), line(attainable) if attainable else "", *others]
-    return card("".join([heading(question_title(answer)), *lines, _small(_status(answer))]), RIM[answer.status])
+    status = f'<div style="font-size:.88em;opacity:.75">{escape(_status(answer))}</div>'
+    return card("".join([heading(question_title(answer)), *lines, status]), RIM[answer.status])
 
 
 def flip_map_html(flips: FlipMap) -> str:
@@ -83,10 +84,6 @@ def heading(text: str) -> str:
 
 def line(text: str) -> str:
     return f"<div>{escape(text)}</div>"
-
-
-def _small(text: str) -> str:
-    return f'<div style="font-size:.88em;opacity:.75">{escape(text)}</div>'
 
 
 def _status(answer: Answer) -> str:

@@ -93,20 +93,25 @@ def check_figure(path: str | Path | None) -> None:
     check_file(file, "a figure file")
 
 
+def new_figure(width: float, height: float) -> "Figure":
+    """Return an empty figure; sizes are in inches."""
+    from matplotlib.figure import Figure
+
+    return Figure(figsize=(width, height), dpi=150, layout="constrained")
+
+
 def step_figure(
     num_steps: int, title: str, handles: Sequence[Any], *, cell: float, margin: float, height: float
 ) -> tuple["Figure", list[tuple["Axes", range]]]:
     """Return a figure of an episode with one panel per band of steps, and the bands. Sizes are in inches."""
-    from matplotlib.figure import Figure
-
     bands = [range(start, min(start + BAND, num_steps)) for start in range(0, max(num_steps, 1), BAND)]
     across = len(bands[0])
-    size = max(6.4, cell * across + margin), height * len(bands) + 1.4
-    figure = Figure(figsize=size, dpi=150, layout="constrained")
+    width = max(6.4, cell * across + margin)
+    figure = new_figure(width, height * len(bands) + 1.4)
     panels = figure.subplots(len(bands), 1, squeeze=False)[:, 0]
     panels[-1].set_xlabel("step")
-    figure.suptitle(fill(title, int(TITLE_LETTERS * size[0])), fontsize=11)
-    columns = _legend_columns([handle.get_label() for handle in handles], size[0], 6 if across > 14 else 3)
+    figure.suptitle(fill(title, int(TITLE_LETTERS * width)), fontsize=11)
+    columns = _legend_columns([handle.get_label() for handle in handles], width, 6 if across > 14 else 3)
     figure.legend(handles=handles, loc="outside lower center", ncols=columns, frameon=False, fontsize=8)
     return figure, list(zip(panels, bands, strict=True))
 

@@ -28,7 +28,7 @@ from paretofoil.show.front_figure import figure_front
 from paretofoil.show.influence import figure_influence
 from paretofoil.show.landscape import as_shown, axis_label
 from paretofoil.show.numbers import join, number_of, proven, quantities, region, short
-from paretofoil.show.palette import GREEN, RED, can_draw, png_address
+from paretofoil.show.palette import GREEN, RED, can_draw, new_figure, png_address
 
 if TYPE_CHECKING:
     from matplotlib.figure import Figure
@@ -340,9 +340,7 @@ def _comparison_part(report: Report) -> Part | None:
 
 
 def _figure(width: float, height: float, draw: Callable[[Any], Any]) -> "Figure":
-    from matplotlib.figure import Figure
-
-    figure = Figure(figsize=(width, height), dpi=150, layout="constrained")
+    figure = new_figure(width, height)
     draw(figure.subplots())
     return figure
 

@@ -157,7 +157,8 @@ class _Words:
         self.here = " from here on" if self.later and not (self.preferences or self.only_features) else ""
         self.foil = action_name(self.question.foil_name)
         self.chosen = action_name(self.question.actions[self.question.chosen])
-        self.share = f" with a probability of at least {self._least()} %" if self.question.probability else ""
+        least = self.question.probability
+        self.share = f" with a probability of at least {clean(100 * least)} %" if least else ""
         self.choice = f"{self.foil}{self.share}"
         self.actions = [self.question.chosen, *(() if self.question.foil is None else (self.question.foil,))]
         self.outcome = None if self.question.outcome is None else f'"{self.question.outcome}"'
@@ -287,10 +288,6 @@ class _Words:
             return ""  # the first sentence has the amounts, or the probability
         chosen, foil = self._shares(quoted.probabilities, quoted.values)
         return f"The {self.measure} of {self.foil} is then {foil}, that of {self.chosen} {chosen}."
-
-    def _least(self) -> str:
-        """Return the probability that the foil must have, in percent."""
-        return clean(100 * (self.question.probability or 0.0))
 
     def amounts(self, values: np.ndarray | None) -> dict[str, str]:
         """Return the amounts of continuous actions by name, in enough digits to tell them from their limits."""

@@ -28,21 +28,24 @@ from paretofoil.web.agent_store import AgentStore, Shown
 from paretofoil.web.episodes import EpisodeCache, EpisodeSpec
 from paretofoil.web.errors import NotFound
 from paretofoil.web.guide import GUIDES
-from paretofoil.web.state_policy import StatePolicy
+from paretofoil.web.state_policy import StatePolicy, as_state
 
 
 def agent_summary(store: AgentStore, name: str) -> dict[str, Any]:
-    """Return what the list of agents shows of an agent."""
+    """Return what the list of agents shows of an agent, or of a policy with free features, which has no environment."""
     agent = store.shown(name)
+    objectives = [asdict(objective) for objective in agent.space.objectives]  # type: ignore[arg-type]
+    both = {"name": name, "objectives": objectives, "actions": list(foil_names(agent))}
     if isinstance(agent, StatePolicy):
-        return agent.summary(name)
+        what = "state and the command" if agent.features.num_commands else "state"
+        about = f"A policy that is explained by features of its state. You set the {what}."
+        none: dict[str, Any] = {"front_size": 0, "early": False, "uploaded": False, "siblings": [], "picture": None}
+        return {**both, "title": name, "environment": name, "about": about, **none}
     return {
-        "name": name,
+        **both,
         "title": name.replace("-", " ").title(),
         "environment": agent.environment.name,
         "about": agent.environment.description,
-        "objectives": [asdict(objective) for objective in agent.space.objectives],  # type: ignore[arg-type]
-        "actions": list(foil_names(agent)),
         "front_size": len(agent.front),
         "early": name.endswith("-early"),  # an under-trained twin
         "uploaded": name in store.uploaded,
@@ -52,16 +55,26 @@ def agent_summary(store: AgentStore, name: str) -> dict[str, Any]:
 
 
 def agent_document(store: AgentStore, name: str) -> dict[str, Any]:
-    """Return the description of an agent for the page."""
+    """Return the description of an agent for the page; what a policy with free features does not have is empty."""
     agent = store.shown(name)
-    if isinstance(agent, StatePolicy):
-        return agent.document(name)
-    space, guide = agent.space, GUIDES.get(agent.environment.name)
-    return {
+    space = agent.space
+    document = {
         **agent_summary(store, name),
+        **dict.fromkeys(("observation", "achieved", "reached", "amounts", "guide")),
+        **{key: [] for key in ("front", "front_texts", "returns", "cells")},
+        **dict.fromkeys(("stochastic", "horizon", "paper_box", "atlas"), False),
         "phrases": list(agent.phrases),
         "space": {"kind": space.shape, **plain({"low": space.low, "high": space.high, "scale": space.scale})},
-        "observation": None,
+        "values": agent.actor is None and tells_values(agent.discrete_policy),
+        "white_box": isinstance(agent.policy, WhiteBoxPolicy | WhiteBoxActor),
+        "step_limit": 1,
+        "provenance": {},
+    }
+    if isinstance(agent, StatePolicy):
+        return {**document, "observation": agent.observation()}
+    guide = GUIDES.get(agent.environment.name)
+    return {
+        **document,
         "front": agent.front.tolist(),
         "front_texts": [command_text(space, command) for command in agent.front],
         "achieved": None if agent.achieved is None else agent.achieved.tolist(),
@@ -69,10 +82,8 @@ def agent_document(store: AgentStore, name: str) -> dict[str, Any]:
         "stochastic": agent.environment.stochastic,
         "step_limit": agent.environment.max_steps,
         "horizon": agent.horizon,
-        "values": agent.actor is None and tells_values(agent.discrete_policy),
         "paper_box": agent.environment.paper_box is not None and not agent.horizon,
         "provenance": plain(dict(agent.provenance)),
-        "white_box": isinstance(agent.policy, WhiteBoxPolicy | WhiteBoxActor),
         "amounts": None if agent.actor is None else _amounts(agent.actor.actions),
         "atlas": has_atlas(agent),
         "returns": [asdict(objective) for objective in agent.environment.objectives],
@@ -185,8 +196,8 @@ def folded_document(agent: Shown, state: Any) -> dict[str, Any]:
             {
                 "outputs": len(bias),
                 "inputs": weight.shape[1],
-                "weight": _float32_base64(weight),
-                "bias": _float32_base64(bias),
+                "weight": as_base64(weight.astype("<f4").tobytes()),
+                "bias": as_base64(bias.astype("<f4").tobytes()),
                 "activation": activation,
             }
             for weight, bias, activation in layers
@@ -197,10 +208,8 @@ def folded_document(agent: Shown, state: Any) -> dict[str, Any]:
 def check_state(agent: Shown, state: Any) -> np.ndarray:
     """Return a state of the right length as float32. Numbers beyond float32 are refused."""
     size = agent.state_size if isinstance(agent, StatePolicy) else agent.environment.observation_size
-    numbers = as_vector(state, "the state", size)
-    with np.errstate(over="ignore"):
-        return as_vector(numbers.astype(np.float32), "the state").astype(np.float32)
+    return as_state(as_vector(state, "the state", size))
 
 
-def _float32_base64(numbers: np.ndarray) -> str:
-    return base64.b64encode(np.ascontiguousarray(numbers, dtype="<f4").tobytes()).decode("ascii")
+def as_base64(content: bytes) -> str:
+    return base64.b64encode(content).decode("ascii")

@@ -62,13 +62,7 @@ class WorkerProcess:
     """A process that runs one task at a time, and is replaced when it ends."""
 
     def __init__(self, settings: Settings, *, niceness: int, tasks_per_process: int) -> None:
-        """Prepare the process. `start` starts it.
-
-        Args:
-            settings: The server's settings.
-            niceness: How much lower its priority is than the server's.
-            tasks_per_process: Number of tasks after which a new process takes its place, which frees its memory.
-        """
+        """Prepare the process; `start` starts it. After `tasks_per_process` tasks a new one frees its memory."""
         self._settings, self._niceness, self._tasks_per_process = settings, niceness, tasks_per_process
         self._limit = settings.memory // 2
         """Length of a result, in bytes."""

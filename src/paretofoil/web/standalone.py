@@ -3,7 +3,6 @@
 The file holds the page's scripts and styles, and what the server would answer to the page's requests.
 """
 
-import base64
 import hashlib
 import json
 import re
@@ -21,7 +20,7 @@ from paretofoil.core.options import DEFAULTS, NO_LIMITS, Limits, Options, descri
 from paretofoil.explanation.flip_map import FlipMap
 from paretofoil.web.agent_store import AgentStore
 from paretofoil.web.app import page_folder
-from paretofoil.web.documents import agent_document, agent_summary, foil_names, searches_document
+from paretofoil.web.documents import agent_document, agent_summary, as_base64, foil_names, searches_document
 from paretofoil.web.episodes import comma_separated
 from paretofoil.web.models import AnswerRequest
 from paretofoil.web.settings import Settings
@@ -57,16 +56,8 @@ def save_page(
 ) -> None:
     """Write an episode, its flip map and the answers to all of its questions as one HTML file.
 
-    Args:
-        path: The file.
-        agent: Name, folder or module:name of the agent.
-        flip_map: The flip map of the episode.
-        seed: Seed of the episode.
-        search: The search of the flip map.
-        limits: Limits of the search. If there is no time limit, the server's applies.
-        options: Options of the search.
-        outcomes: Outcomes of the whole episode that are asked about at the start, with the default options.
-        report: Called after each answer.
+    The agent is given by name, folder or module:name. Without a time limit, the server's applies. The outcomes are
+    asked about at the start of the episode, with the default options.
     """
     check_page(path, len(set(flip_map.steps)))
     asked = {"search": search, "options": asdict(options), **asdict(limits)}
@@ -188,7 +179,9 @@ def page_with(folder: Path, data: str, first_line: str, kind: str = "episode") -
     script = f"{first_line}\n{bundle_modules(folder / 'js', main[1])}"
     script = re.sub(r"<(?=/script|!--)", r"\\x3c", script, flags=re.IGNORECASE)  # must not end its element
     page = _STYLE.sub(lambda match: f"<style>\n{(folder / match[1]).read_text()}</style>", page)
-    page = _ICON.sub(lambda match: f'{match[1]}="{_data_url(folder / match[2])}"', page)
+    page = _ICON.sub(
+        lambda match: f'{match[1]}="data:image/svg+xml;base64,{as_base64((folder / match[2]).read_bytes())}"', page
+    )
     page = page.replace(main[0], "")
     page = page.replace("<head>", f"<head>\n  {_security_policy(script)}", 1)
     safe_data = data.replace("<", "\\u003c")  # no element can start or end in it
@@ -226,10 +219,6 @@ def _as_function(name: str, source: str) -> str:
 
 def _security_policy(script: str) -> str:
     """Return the element that allows this script only, and no requests."""
-    digest = base64.b64encode(hashlib.sha256(script.encode()).digest()).decode("ascii")
+    digest = as_base64(hashlib.sha256(script.encode()).digest())
     policy = f"default-src 'none'; script-src 'sha256-{digest}'; style-src 'unsafe-inline'; img-src data: blob:"
     return f'<meta http-equiv="Content-Security-Policy" content="{policy}">'
-
-
-def _data_url(path: Path) -> str:
-    return f"data:image/svg+xml;base64,{base64.b64encode(path.read_bytes()).decode('ascii')}"

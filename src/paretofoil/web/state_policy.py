@@ -1,7 +1,7 @@
 """A policy with free features of its state, as the page shows it: one decision, with numbers that the visitor sets."""
 
 from collections.abc import Sequence
-from dataclasses import asdict, dataclass
+from dataclasses import dataclass
 from functools import cached_property
 from typing import Any
 
@@ -15,12 +15,10 @@ from paretofoil.core.feature import Features
 from paretofoil.core.json import plain
 from paretofoil.core.policy import (
     Policy,
-    WhiteBoxPolicy,
     action_values,
     greedy_actions,
     probabilities,
     query,
-    tells_values,
 )
 from paretofoil.explanation.questions import features_of
 from paretofoil.show.numbers import short
@@ -87,9 +85,7 @@ class StatePolicy:
         count = self.features.num_commands
         what = "the command and the state" if count else "the state"
         numbers = as_vector(numbers, what, count + self.state_size)
-        with np.errstate(over="ignore"):
-            state = as_vector(numbers[count:].astype(np.float32), "the state").astype(np.float32)
-        return numbers[:count] if count else None, state
+        return numbers[:count] if count else None, as_state(numbers[count:])
 
     @cached_property
     def actions(self) -> tuple[str, ...]:
@@ -111,56 +107,12 @@ class StatePolicy:
         [action] = greedy_actions(self._scores(state, free)[None], valid).tolist()
         return Decision(state, free, tuple(range(len(self.actions))), action, np.zeros(free.size))
 
-    def summary(self, name: str) -> dict[str, Any]:
-        """Return what the list of agents shows of it."""
-        return {
-            "name": name,
-            "title": name,
-            "environment": name,
-            "about": f"A policy that is explained by features of its state. You set the {self._what}.",
-            "objectives": [asdict(objective) for objective in self.space.objectives],  # type: ignore[arg-type]
-            "actions": list(self.actions),
-            "front_size": 0,
-            "early": False,
-            "uploaded": False,
-            "siblings": [],
-            "picture": None,
-        }
-
-    @property
-    def _what(self) -> str:
-        return "state and the command" if self.features.num_commands else "state"
-
-    def document(self, name: str) -> dict[str, Any]:
-        """Return its description for the page, with the fields of an agent; what it has not is empty."""
-        space, count = self.space, self.features.num_commands
-        commands = [f"{o.name}, {o.unit}" if o.unit else o.name for o in space.command_objectives[:count]]
-        return {
-            **self.summary(name),
-            "phrases": list(self.phrases),
-            "space": {"kind": space.shape, **plain({"low": space.low, "high": space.high, "scale": space.scale})},
-            "observation": {
-                "names": [*commands, *self.features.number_names],
-                "example": _short_numbers(self.example),
-                "num_commands": count,
-            },
-            "front": [],
-            "front_texts": [],
-            "achieved": None,
-            "reached": None,
-            "stochastic": False,
-            "step_limit": 1,
-            "horizon": False,
-            "values": tells_values(self.policy),
-            "paper_box": False,
-            "provenance": {},
-            "white_box": isinstance(self.policy, WhiteBoxPolicy),
-            "amounts": None,
-            "atlas": False,
-            "returns": [],
-            "cells": [],
-            "guide": None,
-        }
+    def observation(self) -> dict[str, Any]:
+        """Return the numbers that the page can set: their names, and an example."""
+        count = self.features.num_commands
+        commands = [f"{o.name}, {o.unit}" if o.unit else o.name for o in self.space.command_objectives[:count]]
+        names = [*commands, *self.features.number_names]
+        return {"names": names, "example": _short_numbers(self.example), "num_commands": count}
 
     def as_episode(self, numbers: Sequence[float]) -> dict[str, Any]:
         """Return the decision in a state under a command, as an episode of one step."""
@@ -192,6 +144,12 @@ class StatePolicy:
             "end_picture": "",
             "end_place": None,
         }
+
+
+def as_state(numbers: np.ndarray) -> np.ndarray:
+    """Return a state as float32. Numbers beyond float32 are refused."""
+    with np.errstate(over="ignore"):
+        return as_vector(numbers.astype(np.float32), "the state").astype(np.float32)
 
 
 def _short_numbers(numbers: np.ndarray) -> list[float]:

@@ -1,6 +1,5 @@
 """What worker processes compute: one function for each kind of task, from JSON to JSON."""
 
-import base64
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import replace
 from functools import lru_cache
@@ -26,6 +25,7 @@ from paretofoil.search.registry import choose_search
 from paretofoil.show.sentences import runs_text
 from paretofoil.web.agent_store import Shown, check_agent, load_from
 from paretofoil.web.documents import (
+    as_base64,
     check_state,
     command_text,
     consequence_document,
@@ -91,10 +91,6 @@ def _episode(agent: Shown, request: Request) -> Any:
     return episode_document(agent, spec, _EPISODES.episode(agent, spec))
 
 
-def _consequence(agent: Agent, request: Request) -> Any:
-    return consequence_document(_EPISODES, agent, _spec({**request, "since": request["step"]}))
-
-
 def _probabilities(agent: Shown, request: Request) -> Any:
     valid, count = request["valid_actions"], len(foil_names(agent))
     if max(valid) >= count:
@@ -151,22 +147,20 @@ def _check_atlas(agent: Agent, request: Request) -> Any:
     return request
 
 
-def _base64(content: bytes) -> str:
-    return base64.b64encode(content).decode("ascii")
-
-
 STATE_TASKS = frozenset({"answer", "check-answer", "episode", "folded", "probabilities"})
 """Kinds of tasks that a policy without an environment can do."""
 QUICK_TASKS: dict[str, Callable[[Any, Request], Any]] = {
     "check-answer": _check_answer,
     "check-atlas": _check_atlas,
     "check-steps": _check_steps,
-    "consequence": _consequence,
+    "consequence": lambda agent, request: consequence_document(
+        _EPISODES, agent, _spec({**request, "since": request["step"]})
+    ),
     "episode": _episode,
     "folded": lambda agent, request: folded_document(agent, request["state"]),
-    "picture": lambda agent, request: _base64(_EPISODES.picture(agent, _spec(request), request["step"])),
+    "picture": lambda agent, request: as_base64(_EPISODES.picture(agent, _spec(request), request["step"])),
     "probabilities": _probabilities,
-    "start-picture": lambda agent, request: _base64(_EPISODES.start_picture(agent)),
+    "start-picture": lambda agent, request: as_base64(_EPISODES.start_picture(agent)),
 }
 
 
@@ -274,7 +268,7 @@ def _atlas(agent: Agent, request: Request, report: Report) -> dict[str, Any]:
         for o in found.outcomes[:UNDECIDED]
     ]
     region = plain({"low": found.low, "high": found.high, "undecided": found.undecided})
-    return {**region, "outcomes": outcomes, "pixels": PIXELS, "winners": _base64(image.tobytes())}
+    return {**region, "outcomes": outcomes, "pixels": PIXELS, "winners": as_base64(image.tobytes())}
 
 
 JOB_TASKS: dict[str, Callable[[Any, Request, Report], dict[str, Any]]] = {

@@ -57,13 +57,15 @@ def _failures(audit: Audit) -> str:
 
 
 def _grid(against: Table, complete: bool) -> str:
-    none, some = (line["feasible, proven closest"] + line["feasible, with a gap"] for line in cells_of(against))
+    lines = cells_of(against)
+    none, some = (line["feasible, proven closest"] + line["feasible, with a gap"] for line in lines)
+    infeasible = [line["proven infeasible"] for line in lines]
     paper = f" The paper calls {AUDIT['grid-infeasible']} cases infeasible by such a grid." if complete else ""
     share = Proportion(none, none + some)
     return (
-        f"**A grid of 200 values is no proof**: of {share.cases:,} feasible failures on which it was run, it "
-        f"misses every valid command in {none:,} ({share} %), because these lie between its points.{paper} It finds "
-        "none where a proof says that there is none."
+        f"**A grid of 200 values finds no valid command in {none:,} of {share.cases:,} feasible failures** on which it "
+        f"was run ({share} %), because they lie between its points.{paper} It finds a command in {infeasible[1]:,} of "
+        f"{sum(infeasible):,} cases that are proven infeasible."
     )
 
 
@@ -71,10 +73,10 @@ def _budget(budgets: Table) -> str:
     first, *_, recommended, last = cells_of(budgets)
     rates = [cells["of all feasible cases [95 % CI]"] for cells in (first, recommended, last)]
     return (
-        f"**A larger budget helps little**: of the {first['feasible cases missed at first']:,} feasible cases that B = "
-        f"{first['budget B']:,} misses, {recommended['budget B']:,} finds {recommended['found']} and "
-        f"{last['budget B']:,} finds {last['found']}. The share of all feasible cases rises from {rates[0]} to "
-        f"{rates[1]} and {rates[2]} %. The paper recommends 50,000."
+        f"**Of the {first['feasible cases missed at first']:,} feasible cases that CF-ZOO as run misses with B = "
+        f"{first['budget B']:,}, it solves {recommended['found']} with B = {recommended['budget B']:,} and "
+        f"{last['found']} with B = {last['budget B']:,}**. The solved share of all {rates[0].cases:,} feasible cases "
+        f"is {rates[0]} %, {rates[1]} % and {rates[2]} %. The paper recommends 50,000."
     )
 
 
@@ -82,9 +84,9 @@ def _seeding(recovery: Table) -> str:
     by_search = {cells["search"]: cells for cells in cells_of(recovery)}
     zoo, local = by_search["cf-zoo"], by_search["local-zoo"]
     return (
-        f"**Seeding helps**: of {zoo['known feasible']:,} feasible cases in the reachable region, CF-ZOO solves "
-        f"{zoo['recovered [95 % CI]']} % with a median of {zoo['queries: median']:,.0f} queries, and its ZOO phase "
-        f"alone solves {local['recovered [95 % CI]']} % with {local['queries: median']:,.0f}."
+        f"**Of {zoo['known feasible']:,} feasible cases in the reachable region, CF-ZOO solves "
+        f"{zoo['recovered [95 % CI]']} % and its ZOO phase alone {local['recovered [95 % CI]']} %**, with medians of "
+        f"{zoo['queries: median']:,.0f} and {local['queries: median']:,.0f} queries."
     )
 
 

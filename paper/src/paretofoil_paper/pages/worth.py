@@ -93,9 +93,9 @@ def _delivery(rows: Sequence[AttainableAnswer], unrounded: Sequence[UnroundedAns
     quoted, exact, found = share(rows, answer_delivers), share(unrounded, _delivers), share(rows, is_attainable)
     ratios = [row.attainable_distance / row.distance for row in rows if row.attainable_distance and row.distance]
     return (
-        f"**The closest command seldom delivers what it asks for**: {quoted.successes:,} of {quoted.cases:,} quoted "
-        f"commands do ({quoted} %), and {exact.successes:,} of the unrounded ones. For {found} % "
-        f"(cluster {mean_interval(rows, is_attainable)}) rollouts found an attainable command, at a median of "
+        f"**{quoted.successes:,} of {quoted.cases:,} quoted commands deliver what they ask for** ({quoted} %), and "
+        f"{exact.successes:,} of the unrounded ones. For {found} % (cluster {mean_interval(rows, is_attainable)}) "
+        "rollouts found an attainable command, at a median of "
         f"{float(np.median(ratios)) if ratios else 0.0:.2g} times the distance of the quoted command."
     )
 
@@ -107,9 +107,9 @@ def _delivers(row: UnroundedAnswer) -> bool:
 def _consequences(rows: Sequence[IssuedAnswer]) -> str:
     foil, front, original = share(rows, takes_foil), share(rows, reaches_front), share(rows, original_reaches_front)
     return (
-        f"**An answer gives the foil, and often leaves the front**: {foil.successes:,} of {foil.cases:,} answers make "
-        f"the agent take the foil, and {front} % of the episodes then end on the front (cluster "
-        f"{mean_interval(rows, reaches_front)}), compared with {100 * original.rate:.1f} % under the original command."
+        f"**{foil.successes:,} of {foil.cases:,} answers make the agent take the foil, and {front} % of the episodes "
+        f"then end on the front** (cluster {mean_interval(rows, reaches_front)}), compared with "
+        f"{100 * original.rate:.1f} % under the original command."
     )
 
 
@@ -126,16 +126,16 @@ def _stability(rows: Sequence[TransferredAnswer], moved: list[dict[str, object]]
             f"{text(last['difference of the changes: median'])} times its length."
         )
     return (
-        f"**An answer is about one agent and one step**: it flips {flipped:.0f} % of the retrained agents, and every "
-        f"one of them in {every} % of the questions.{step}"
+        f"**An answer flips {flipped:.0f} % of the retrained agents**, and every one of them in {every} % of "
+        f"{every.cases:,} questions.{step}"
     )
 
 
 def _influence(rows: Sequence[StepInfluence]) -> str:
     active, inert = share(rows, lambda row: row.proven_active), share(rows, lambda row: row.inert)
     return (
-        f"**The command matters at most steps**: it is proven that some command changes the action at "
-        f"{active.successes:,} of {active.cases:,} steps ({active} %), and that none does at {inert.successes}."
+        f"**It is proven that some command changes the action at {active.successes:,} of {active.cases:,} steps** "
+        f"({active} %), and that none does at {inert.successes}."
     )
 
 

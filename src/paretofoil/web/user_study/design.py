@@ -1,13 +1,10 @@
-"""The design of a user study: how many participants it needs, simulated participants, and its preregistration."""
+"""The design of a user study: how many participants it needs, and its preregistration."""
 
-from collections.abc import Mapping
 from dataclasses import dataclass
-
-import numpy as np
+from pathlib import Path
 
 from paretofoil.core.errors import InvalidInput
 from paretofoil.web.user_study.plan import CheckTask, UserStudy
-from paretofoil.web.user_study.replies import Participant, Reply
 
 MAX_PER_CONDITION = 2500
 """A file of replies holds 10,000 participants."""
@@ -101,91 +98,28 @@ def _power(size: int, effect: Effect, num_tasks: int, level: float) -> float:
     return float(nct.sf(critical, freedom, shift) + nct.cdf(-critical, freedom, shift))
 
 
-def simulate(
-    study: UserStudy, accuracy: Mapping[str, float], spread: float, num_participants: int, rng: np.random.Generator
-) -> tuple[list[Participant], list[Reply]]:
-    """Return participants and replies of a simulated study, in the study's own order of conditions.
-
-    Args:
-        study: The user study.
-        accuracy: The mean accuracy in each condition.
-        spread: Standard deviation of the accuracy between people of one condition.
-        num_participants: Number of participants.
-        rng: Random numbers.
-    """
-    people, replies = [], []
-    for number in range(num_participants):
-        person = Participant(number, f"{number:032x}", study.condition_of(number).name)
-        mean = accuracy[person.condition]
-        concentration = mean * (1 - mean) / spread**2 - 1 if spread else 0.0
-        ability = rng.beta(mean * concentration, (1 - mean) * concentration) if spread else mean
-        people.append(person)
-        for position, task in enumerate(study.tasks_of(number)):
-            check = isinstance(task, CheckTask)
-            points = (
-                {} if check else {r.name: int(rng.integers(1, r.points + 1)) for r in study.ratings_of(number, "task")}
-            )
-            seconds, correct = float(rng.lognormal(3.0, 0.5)), check or bool(rng.random() < ability)
-            reply = Reply(number, position, task.name, task.kind, "", "", "", correct, points, seconds, 0.0, 1)
-            replies.append(reply)
-        last = {r.name: int(rng.integers(1, r.points + 1)) for r in study.ratings_of(number, "end")}
-        if last:
-            replies.append(Reply(number, len(study.tasks), "end", "end", "", None, None, None, last, 9.0, 0.0, 1))
-    return people, replies
-
-
 def preregistration(study: UserStudy, plan: Plan) -> str:
     """Return the text of a preregistration as Markdown. Sentences in brackets are for the researcher to complete."""
-    rules = study.analysis
-    others = [condition.name for condition in study.conditions if condition is not study.baseline]
-    tasks = [f"- `{task.name}` ({task.kind}): {task.text}" for task in study.tasks if not isinstance(task, CheckTask)]
-    checks = [task.name for task in study.tasks if isinstance(task, CheckTask)]
-    ratings = [f"- `{r.name}`, 1 ({r.low}) to {r.points} ({r.high}), at the {r.asked}: {r.text}" for r in study.ratings]
+    others = [f"`{condition.name}`" for condition in study.conditions if condition is not study.baseline]
     conditions = [
         f"- `{c.name}`: shows {', '.join(c.shows) or 'the episode only'}"
         + "".join(f"; `{other}` instead of `{name}`" for name, other in c.instead.items())
         for c in study.conditions
     ]
-    parts = {
-        "Hypotheses": [
-            f"People reply correctly more or less often in each of {', '.join(f'`{name}`' for name in others)} than in "
-            f"`{study.baseline.name}`. [State the direction that you expect, and why.]"
-        ],
-        "Design": [
-            f"One factor between participants with {len(study.conditions)} conditions:",
-            *conditions,
-            "",
-            "Conditions are assigned in shuffled blocks that contain each condition once. The order of tasks, the "
-            f"sides of agents and the order of the final ratings are random per participant (seed {study.seed}). "
-            "Participants are not told their condition, nor whether a reply was correct.",
-        ],
-        "Tasks": [*tasks, "", f"Attention checks: {', '.join(f'`{name}`' for name in checks) or 'none'}."],
-        "Measures": [
-            "- Primary: accuracy, the share of correct replies of a participant.",
-            "- Secondary: median seconds per task, without the time during which the page was hidden.",
-            *ratings,
-        ],
-        "Sample": [
-            *plan_sentences(study, plan),
-            "Excluded participants are replaced. Nobody looks at the results before.",
-            "[State who can take part, how they are recruited, and what they are paid.]",
-        ],
-        "Exclusions": [
-            "A participant is excluded who",
-            "- did not reply to every screen,",
-            f"- failed more than {rules.max_failed_checks} attention checks, or",
-            f"- took less than {rules.min_seconds:g} s per task (median).",
-        ],
-        "Analysis": [
-            f"`paretofoil user-study report` compares each condition with `{study.baseline.name}`: a two-sided "
-            "permutation test on the participants' scores (9,999 permutations, or all of them if there are fewer), "
-            f"with Holm's correction over the {len(others)} comparisons and a level of {rules.alpha:g}. It reports the "
-            "differences with Welch's 95 % intervals. Times and ratings are evaluated in the same way and are "
-            "secondary. Tasks are described by their counts, without tests.",
-        ],
-        "Materials": [
-            "The JSON file of the user study, the version of Paretofoil, and this text. [Add their addresses.]"
-        ],
-    }
-    sections = [f"## {title}\n\n" + "\n".join(lines) for title, lines in parts.items()]
-    return "\n\n".join([f"# Preregistration: {study.title}", *sections]) + "\n"
+    tasks = [f"- `{task.name}` ({task.kind}): {task.text}" for task in study.tasks if not isinstance(task, CheckTask)]
+    checks = [f"`{task.name}`" for task in study.tasks if isinstance(task, CheckTask)]
+    ratings = [
+        f"\n- `{r.name}`, 1 ({r.low}) to {r.points} ({r.high}), at the {r.asked}: {r.text}" for r in study.ratings
+    ]
+    lists = {"conditions": conditions, "tasks": tasks, "sample": plan_sentences(study, plan)}
+    template = Path(__file__).with_name("preregistration.md").read_text(encoding="utf-8")
+    return template.format(
+        study=study,
+        plan=plan,
+        rules=study.analysis,
+        others=", ".join(others),
+        num_comparisons=len(others),
+        checks=", ".join(checks) or "none",
+        ratings="".join(ratings),
+        **{name: "\n".join(lines) for name, lines in lists.items()},
+    )

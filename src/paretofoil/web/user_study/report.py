@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
-from paretofoil.show.palette import BLUE, GREY, INK, check_figure, save_figure
+from paretofoil.show.palette import BLUE, GREY, INK, check_figure, new_figure, save_figure
 from paretofoil.web.user_study.analysis import ConditionComparison, UserStudyEvaluation, measures
 
 if TYPE_CHECKING:
@@ -68,13 +68,10 @@ def tasks(evaluation: UserStudyEvaluation) -> Rows:
 
 def figure_user_study(evaluation: UserStudyEvaluation, path: str | Path | None = None) -> "Figure":
     """Draw each measure by condition: every participant as a dot, and the mean with its 95 % interval."""
-    from matplotlib.figure import Figure
-
     check_figure(path)
     names, conditions = measures(evaluation.study), [c.name for c in evaluation.study.conditions]
     across, down = min(len(names), ACROSS), -(-len(names) // ACROSS)
-    size = (1.2 + 2.8 * across, 0.6 + (0.6 + 0.45 * len(conditions)) * down)
-    figure = Figure(figsize=size, dpi=150, layout="constrained")
+    figure = new_figure(1.2 + 2.8 * across, 0.6 + (0.6 + 0.45 * len(conditions)) * down)
     panels = figure.subplots(down, across, squeeze=False, sharey=True).ravel()
     rng = np.random.default_rng(0)
     for panel in panels[len(names) :]:

@@ -10,7 +10,7 @@ from paretofoil.agents.agent import Agent, as_command, rollout
 from paretofoil.core.decision import Decision, Episode
 from paretofoil.core.errors import InvalidInput
 from paretofoil.core.json import brief
-from paretofoil.core.options import Limits
+from paretofoil.core.options import Limits, Options
 from paretofoil.core.policy import probabilities, query
 from paretofoil.explanation.attainable import consequence
 from paretofoil.explanation.explain import explain
@@ -32,6 +32,7 @@ MIN_DIFFERENCE = 1e-9
 """Two agents whose performance differs by less are equally good."""
 
 FindAgent = Callable[[str], Agent]
+"""Returns an agent by name."""
 
 
 @dataclass(frozen=True)
@@ -77,12 +78,7 @@ class PreparedTask:
 
 
 def prepare_tasks(study: UserStudy, find: FindAgent) -> dict[tuple[str, str], PreparedTask]:
-    """Return every task in every condition, by (condition, task). Raise an error where a task cannot be done.
-
-    Args:
-        study: The user study.
-        find: Returns an agent by name.
-    """
+    """Return every task in every condition, by (condition, task). Raise an error where a task cannot be done."""
     for condition in study.conditions:
         for name, other in condition.instead.items():
             _check_same_environment(find(name), find(other))
@@ -144,7 +140,7 @@ def _prepare_steer(task: SteerTask, agent: Agent, decision: Decision, watched: W
     foil = find_action(task.foil, agent.actions, decision.valid_actions)
     if foil == decision.action:
         raise InvalidInput.expected("a foil that the agent does not choose", task.foil)
-    answer = explain(agent, decision, foil=foil, limits=Limits(CHECK_SECONDS))
+    answer = explain(agent, decision, foil=foil, limits=Limits(CHECK_SECONDS), options=Options(attainable=False))
     if answer.command is None:
         raise InvalidInput.expected("a foil that some command leads to", f"{task.foil} ({answer.status.value})")
 
