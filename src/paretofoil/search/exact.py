@@ -6,7 +6,7 @@ white-box policy.
 """
 
 from dataclasses import dataclass, replace
-from functools import cache
+from functools import cache, lru_cache
 
 import numpy as np
 
@@ -119,9 +119,9 @@ class Exact(Search):
         deadline = np.inf if limits.seconds is None else began + limits.seconds - seconds
         question = batch.questions[row]
         network = question_network(question, " for a proof")
-        probes = np.random.default_rng(self.seed).uniform(batch.low[row], batch.high[row], size=(PROBES, batch.dim))
-        probes = batch.project(np.full(PROBES, row), probes)
-        deployed, exact = batch.margins(np.full(PROBES, row), probes, "verify"), network.margins(probes)
+        rows, low, high = np.full(PROBES, row), batch.low[row], batch.high[row]
+        probes = batch.project(rows, low + _probe_shares(self.seed, batch.dim) * (high - low))
+        deployed, exact = batch.margins(rows, probes, "verify"), network.margins(probes)
         kappa, measured = question.kappa, _difference(deployed, exact.min(axis=1, initial=np.inf))
         least = min(self.slack, _SLACK_SHARE * kappa) if kappa and tells_values(question.policy) else self.slack
         slack = slack_for(measured, batch.clearance, least)
@@ -189,6 +189,12 @@ class Exact(Search):
             if proof.lower >= best[1].lower:
                 best = allowed, proof
         return best
+
+
+@lru_cache
+def _probe_shares(seed: int, dim: int) -> np.ndarray:
+    """Return random probes (PROBES, dim) as shares of the width of a box."""
+    return np.random.default_rng(seed).random((PROBES, dim))
 
 
 @cache
