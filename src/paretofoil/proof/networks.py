@@ -12,7 +12,7 @@ from functools import cached_property
 import numpy as np
 
 from paretofoil.core.errors import InvalidInput
-from paretofoil.core.policy import FoldedValues, Policy, WhiteBoxPolicy, WhiteBoxValues
+from paretofoil.core.policy import FoldedValues, Policy, WhiteBoxPolicy, folds_values
 from paretofoil.core.program import STEEPEST, Elementwise, Function, Node, Product, Program, Rounding, Softmax
 from paretofoil.core.question import Question, log_odds
 from paretofoil.proof import taylor
@@ -266,7 +266,7 @@ def margin_network(program: Program, question: Question, outputs_per_action: int
     """
     rivals, outputs = question.rivals, np.arange(program.num_outputs).reshape(-1, outputs_per_action)
     program = program.within(question.low, question.high, (1 + len(rivals)) * outputs_per_action)
-    program = program.differences(np.tile(outputs[question.foil], len(rivals)), outputs[rivals].reshape(-1))
+    program = program.differences(outputs[[question.foil] * len(rivals)].reshape(-1), outputs[rivals].reshape(-1))
     if outputs_per_action > 1:
         program = program.weighted(outputs_per_action)
     return moved_network(program, question.command, question.basis, not question.space.simplex, command_reach(question))
@@ -456,7 +456,7 @@ def require_white_box(policy: Policy, purpose: str) -> WhiteBoxPolicy:
 def question_network(question: Question, purpose: str) -> MarginNetwork | OddsNetwork:
     """Return the margins of a question's foil; the error for a black-box policy names the purpose."""
     policy = question.policy
-    if isinstance(policy, WhiteBoxValues):
+    if folds_values(policy):
         return product_network(policy.fold_values(question.state), question)
     network = margin_network(require_white_box(policy, purpose).fold(question.state), question)
     return network if question.probability is None else OddsNetwork(network, question.log_odds)

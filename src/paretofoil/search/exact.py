@@ -14,7 +14,7 @@ from paretofoil.core.answer import Certificate, ProofStatus
 from paretofoil.core.command import length
 from paretofoil.core.errors import InvalidInput
 from paretofoil.core.options import NO_LIMITS, Limits, Stop, now
-from paretofoil.core.policy import TabularPolicy, ValueTable, WhiteBoxValues, tells_values
+from paretofoil.core.policy import TabularPolicy, ValueTable, folds_values, has_table, tells_values
 from paretofoil.core.question import MAX_POINTS, Question, QuestionBatch
 from paretofoil.core.search import Finding, Search
 from paretofoil.proof import compiled
@@ -84,9 +84,9 @@ class Exact(Search):
         points = [question.points(limits.fewer_queries(MAX_POINTS) or 1) for question in batch.questions]
         if all(commands is not None for commands in points):
             return [_enumerate(batch, row, commands, limits) for row, commands in enumerate(points)]  # type: ignore[arg-type]
-        if isinstance(policy, TabularPolicy):
+        if has_table(policy):
             return [_prove_by_table(batch, row, policy, limits) for row in range(batch.num_questions)]
-        if not isinstance(policy, WhiteBoxValues):
+        if not folds_values(policy):
             require_white_box(policy, " for Exact (for a black-box policy use Boundary())")
         batch.keep_evidence()
         before = [sum(batch.queries(row).values()) for row in range(batch.num_questions)]
