@@ -322,7 +322,9 @@ def rounding_pads(program: Program, reach: np.ndarray) -> tuple[np.ndarray, ...]
 
 def _is_plain(node: Node) -> bool:
     """Return whether a node is a function without a slope above 1, whose output is at most 1 or its input."""
-    return isinstance(node.kind, Elementwise) and node.kind.function in ("sigmoid", "tanh", "relu") and bool(node.errors)
+    return (
+        isinstance(node.kind, Elementwise) and node.kind.function in ("sigmoid", "tanh", "relu") and bool(node.errors)
+    )
 
 
 def _is_flat(node: Node) -> bool:
