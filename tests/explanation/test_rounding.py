@@ -10,6 +10,7 @@ from policies import LinearPolicy, random_pcn, random_question
 from paretofoil.core.command import CommandSpace
 from paretofoil.core.policy import CallablePolicy
 from paretofoil.core.question import Question, QuestionBatch
+from paretofoil.explanation.ask import ask
 from paretofoil.explanation.verify import _round_each, first_that_flips, round_command
 from paretofoil.search import Boundary
 
@@ -60,6 +61,22 @@ def test_the_shortest_numbers_that_flip_are_told() -> None:
 
 def test_numbers_under_which_the_foil_wins_by_less_than_kappa_are_not_told() -> None:
     assert rounded(question(line(0.762), kappa=0.05), [0.8134, 0.5]) == [0.82, 0.5]
+
+
+def test_a_rounded_command_that_the_policy_refuses_alone_is_not_told() -> None:
+    class Unsteady:
+        """Promises rows that do not depend on the batch, and breaks the promise at the rounded command."""
+
+        exact_rows = True
+
+        def log_probs(self, states: np.ndarray, commands: np.ndarray) -> np.ndarray:
+            scores = line(0.78).log_probs(states, commands)
+            return -scores if len(commands) == 1 and commands[0, 0] == 0.8 else scores
+
+    [steady] = ask([question(line(0.78))], Boundary(max_queries=300))
+    [refused] = ask([question(Unsteady())], Boundary(max_queries=300))
+    assert steady.command.tolist() == [0.8, 0.5]
+    assert refused.command.tolist() == refused.closest.command.tolist() != [0.8, 0.5]
 
 
 def test_where_kappa_is_zero_a_draw_is_not_told() -> None:

@@ -2,7 +2,7 @@
 
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
-from typing import Any, Protocol, runtime_checkable
+from typing import Any, Protocol, TypeGuard, runtime_checkable
 
 import numpy as np
 
@@ -204,6 +204,10 @@ class TabularPolicy(Protocol):
     def table(self, state: np.ndarray) -> ValueTable: ...
 
 
+def has_table(policy: Any) -> TypeGuard[TabularPolicy]:
+    return callable(getattr(policy, "table", None))  # much faster than isinstance(policy, TabularPolicy)
+
+
 @dataclass(frozen=True, eq=False)
 class FoldedValues:
     """Action values at one state under preferences w: w . Q(w), where a network computes Q from w."""
@@ -223,6 +227,10 @@ class WhiteBoxValues(Protocol):
     """Optional: a policy whose action values depend on the preferences by a computation that can be bounded."""
 
     def fold_values(self, state: np.ndarray) -> FoldedValues: ...
+
+
+def folds_values(policy: Any) -> TypeGuard[WhiteBoxValues]:
+    return callable(getattr(policy, "fold_values", None))  # much faster than isinstance(policy, WhiteBoxValues)
 
 
 @runtime_checkable

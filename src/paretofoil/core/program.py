@@ -440,6 +440,21 @@ class Program:
         output = Affine(np.zeros(count), {place: np.eye(count)})
         return replace(self, nodes=(*self.nodes, node), output=output, error=output.each(np.zeros_like))
 
+    def scaled(self, node: int, factors: np.ndarray) -> "Program":
+        """Return a chain of layers with the numbers of a node multiplied by factors (n,) of at least 0."""
+
+        def change(affine: Affine) -> Affine:
+            weights = affine.weights
+            return Affine(affine.bias, {node: weights[node] * factors}) if node in weights else affine
+
+        nodes = tuple(
+            replace(reader, operands=(change(reader.operands[0]),), errors=tuple(map(change, reader.errors)))
+            if node in reader.operands[0].weights
+            else reader
+            for reader in self.nodes
+        )
+        return replace(self, nodes=nodes, output=change(self.output), error=self.error and change(self.error))
+
     def moved(self, origin: np.ndarray, basis: np.ndarray, diagonal: bool) -> "Program":
         """Return the program of z for commands origin + basis z; its rounding errors remain those of commands."""
 

@@ -266,7 +266,8 @@ class QuestionBatch:
     def evidence(self, row: int) -> tuple[np.ndarray, np.ndarray]:
         """Return the scaled changes (N, d) of a question at which the policy was queried, and its margins (N,)."""
         kept = self._evidence or defaultdict(list)
-        parts = [(c[rows == row], m[rows == row]) for rows, c, m in (*kept[_SEVERAL], *kept[row])]
+        parts = [(c[rows == row], m[rows == row]) for rows, c, m in kept[_SEVERAL]]
+        parts += [(c, m) for _, c, m in kept[row]]
         commands = np.concatenate([np.zeros((0, self.dim)), *(c for c, _ in parts)])
         margins = np.concatenate([np.zeros(0), *(m for _, m in parts)])
         return self.changes_to(np.full(len(commands), row), commands), margins

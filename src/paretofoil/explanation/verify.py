@@ -75,12 +75,14 @@ def check(batch: QuestionBatch, row: int, finding: Finding, unanswered: Answer) 
             break
     else:
         command = round_command(question, closest.command, first_valid)
-    scores = batch.scores_at(np.array([row]), command[None], "verify")[0]
+    scores = batch.scores_at(np.array([row]), command[None], "verify")
+    if exact_rows(batch) and not _flips(batch, row, scores):
+        command, scores = closest.command, confirmed[1][None]
     proven = proof is not None and proof.status == "optimal" and closest.distance <= proof.upper + NEGLIGIBLE
     return replace(
         unanswered,
         status=Status.PROVEN_CLOSEST if proven else Status.FOUND,
-        quoted=counterfactual(batch, row, command, scores),
+        quoted=counterfactual(batch, row, command, scores[0]),
         closest=closest,
     )
 
@@ -159,8 +161,10 @@ def round_command(
 
 def _without_small_changes(question: Question, command: np.ndarray) -> list[np.ndarray]:
     """Return the command (d,) without small changes of features: without all of them first, then without fewer."""
+    features = [o.feature for o in question.space.objectives]  # type: ignore[union-attr]
+    if not any(features):
+        return []
     sizes = np.abs(command - question.command) / question.space.scale
-    features = np.array([o.feature for o in question.space.objectives])  # type: ignore[union-attr]
     small = [i for i in np.argsort(sizes, kind="stable") if features[i] and 0 < sizes[i] <= SMALL * sizes.max()]
     fewer = [
         np.where(np.isin(np.arange(len(command)), small[:n]), question.command, command)
@@ -172,7 +176,9 @@ def _without_small_changes(question: Question, command: np.ndarray) -> list[np.n
 def first_that_flips(batch: QuestionBatch, row: int, commands: np.ndarray) -> np.ndarray | None:
     """Return the first of the commands (N, d) under which the foil wins by kappa."""
     margins = batch.margins_at(np.full(len(commands), row), commands, "round")
-    likely = commands[margins >= batch.questions[row].kappa]
+    likely = commands[(margins >= batch.questions[row].kappa) & (margins > 0)]
+    if exact_rows(batch):  # the caller queries the command alone
+        return likely[0] if len(likely) else None
     return next((command for command in likely if flips(batch, row, command)), None)
 
 
@@ -187,7 +193,9 @@ def _rounded_commands(question: Question, command: np.ndarray, digits: int) -> n
     # A number that was rounded back to the original one has not changed, whatever its last bit is.
     back = np.abs(rounded - question.command) <= UNCHANGED * space.scale
     rounded = np.where(back, question.command, rounded)
-    inside = ((rounded >= question.low) & (rounded <= question.high)).all(axis=1) & space.allows(rounded)
+    inside = ((rounded >= question.low) & (rounded <= question.high)).all(axis=1)
+    if not space.is_box:
+        inside &= space.allows(rounded)
     if space.simplex:
         inside &= np.abs(rounded.sum(axis=1) - 1.0) < NOISE
     # Rounding must not reverse a change, and must not enlarge it much.

@@ -114,12 +114,15 @@ class PCNPolicy:
 
     def fold(self, state: np.ndarray) -> Program:
         """Return the policy at one state as a float64 function of the command, for proofs."""
-        weights, biases = _as_float64(self.command)
-        (first, *others), head_biases = _as_float64(self.head)
         embedded = 2.0 * self._embed(np.asarray(state)[None])[0]  # the deployed one, so that only the rest is rounded
-        weights = (*weights, first * embedded[: first.shape[1]], *others)
-        activations = (*_RELU * (len(self.command) - 1), "sigmoid", *_RELU * len(others))
-        return Program.of_layers(weights, biases + head_biases, activations, unit=2.0**-53)
+        return self._unfolded.scaled(len(self.command), embedded[: self.hidden_size])
+
+    @cached_property
+    def _unfolded(self) -> Program:
+        """The layers of the command and the head, without the state."""
+        weights, biases = (one + other for one, other in zip(*map(_as_float64, (self.command, self.head)), strict=True))
+        activations = (*_RELU * (len(self.command) - 1), "sigmoid", *_RELU * (len(self.head) - 1))
+        return Program.of_layers(weights, biases, activations, unit=2.0**-53)
 
     def unfold(self) -> Program:
         """Return the policy as a float64 function of state and command, for proofs about sets of states."""

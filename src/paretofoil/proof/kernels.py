@@ -59,42 +59,101 @@ def _activate(kind: int, x: float) -> float:
 
 
 @compiled
-def _linearise(chain: Chain, z: np.ndarray, margins: np.ndarray, slopes: np.ndarray) -> None:
-    """Write the margins (K,) at z (d,) and their derivatives (K, d); only the margins if `slopes` is empty."""
+def _sigmoids(x: np.ndarray, scale: float) -> None:
+    """Replace the numbers x (n,) by the sigmoids of scale x, to a few units in the last place.
+
+    The loops run on vectors. exp(y) is 2^k exp(r): adding a large number rounds y / log(2) to the whole number k, which
+    are then the last bits of the sum.
+    """
+    whole = np.empty_like(x)
+    bits = whole.view(np.int64)
+    for i in range(len(x)):
+        x[i] = min(max(-scale * x[i], -700.0), 700.0)
+        whole[i] = x[i] * 1.4426950408889634 + 6755399441055744.0
+    for i in range(len(x)):
+        k = whole[i] - 6755399441055744.0
+        r = (x[i] - k * 0.6931471803691238) - k * 1.9082149292705877e-10
+        series = 1.0 / 39916800.0
+        series = series * r + 1.0 / 3628800.0
+        series = series * r + 1.0 / 362880.0
+        series = series * r + 1.0 / 40320.0
+        series = series * r + 1.0 / 5040.0
+        series = series * r + 1.0 / 720.0
+        series = series * r + 1.0 / 120.0
+        series = series * r + 1.0 / 24.0
+        series = series * r + 1.0 / 6.0
+        series = series * r + 0.5
+        series = series * r + 1.0
+        x[i] = series * r + 1.0
+    for i in range(len(x)):
+        bits[i] = (bits[i] + 1023) << 52
+    for i in range(len(x)):
+        x[i] = 1.0 / (1.0 + x[i] * whole[i])
+
+
+@compiled
+def _activate_all(kind: int, x: np.ndarray) -> None:
+    """Apply an activation to numbers (n,), for walks: bounds use `_activate`."""
+    if kind == 2:
+        for i in range(len(x)):
+            x[i] = max(x[i], 0.0)
+    else:
+        _sigmoids(x, 1.0 + kind)
+        if kind == 1:
+            for i in range(len(x)):
+                x[i] = 2.0 * x[i] - 1.0
+
+
+@compiled
+def _margins(chain: Chain, points: np.ndarray, margins: np.ndarray, units: np.ndarray) -> None:
+    """Write the margins (N, K) at points (N, d), and the hidden units (L - 1, N, width) if there is room for them."""
     sizes, kinds, _ = chain
-    hidden, num_layers = z, len(sizes) - 1
-    steep = np.empty((num_layers, sizes.max()))
-    for k in range(num_layers):
+    hidden, last = points, len(sizes) - 2
+    for k in range(last + 1):
         weight, _, bias, _ = _layer(chain, k)
-        out = np.dot(weight, hidden) + bias
-        if k == num_layers - 1:
+        out = np.dot(hidden, weight.T)
+        for n in range(len(out)):
+            for i in range(len(bias)):
+                out[n, i] += bias[i]
+        if k == last:
             margins[:] = out
         else:
-            for i in range(len(out)):
-                out[i] = _activate(kinds[k], out[i])
-                if kinds[k] == 0:
-                    steep[k, i] = out[i] * (1.0 - out[i])
-                elif kinds[k] == 1:
-                    steep[k, i] = 1.0 - out[i] * out[i]
-                else:
-                    steep[k, i] = 1.0 if out[i] > 0.0 else 0.0
+            _activate_all(kinds[k], out.ravel())
+            if units.size:
+                units[k, :, : len(bias)] = out
         hidden = out
-    if slopes.size:
-        rows = _layer(chain, num_layers - 1)[0].copy()
-        for k in range(num_layers - 2, -1, -1):
-            for r in range(rows.shape[0]):
+
+
+@compiled
+def _slopes(chain: Chain, units: np.ndarray, slopes: np.ndarray) -> None:
+    """Write the derivatives (K, d) of the margins, given the hidden units (L - 1, width)."""
+    sizes, kinds, _ = chain
+    last = len(sizes) - 2
+    rows = _layer(chain, last)[0].copy()
+    for k in range(last - 1, -1, -1):
+        for r in range(rows.shape[0]):
+            if kinds[k] == 0:
                 for i in range(rows.shape[1]):
-                    rows[r, i] *= steep[k, i]
-            rows = np.dot(rows, _layer(chain, k)[0])
-        slopes[:] = rows
+                    rows[r, i] *= units[k, i] * (1.0 - units[k, i])
+            elif kinds[k] == 1:
+                for i in range(rows.shape[1]):
+                    rows[r, i] *= 1.0 - units[k, i] * units[k, i]
+            else:
+                for i in range(rows.shape[1]):
+                    rows[r, i] *= 1.0 if units[k, i] > 0.0 else 0.0
+        rows = np.dot(rows, _layer(chain, k)[0])
+    slopes[:] = rows
 
 
 @compiled
 def margins_and_slopes(chain: Chain, z: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
     """Return the margins (N, K) at changes z (N, d), and their derivatives (N, K, d)."""
-    result, slopes = np.empty((len(z), chain[0][-1])), np.empty((len(z), chain[0][-1], z.shape[1]))
+    sizes = chain[0]
+    result, slopes = np.empty((len(z), sizes[-1])), np.empty((len(z), sizes[-1], z.shape[1]))
+    units = np.empty((len(sizes) - 2, len(z), sizes.max()))
+    _margins(chain, z, result, units)
     for n in range(len(z)):
-        _linearise(chain, z[n], result[n], slopes[n])
+        _slopes(chain, units[:, n], slopes[n])
     return result, slopes
 
 
@@ -688,27 +747,42 @@ def _length(z: np.ndarray) -> float:
 def walk(
     chain: Chain, low: np.ndarray, high: np.ndarray, level: float, starts: np.ndarray, steps: int, trust: float
 ) -> tuple[np.ndarray, np.ndarray]:
-    """Return the closest valid points (N, d) of walks from starts (N, d), and their distances; see `trust_region`."""
-    ends, distances = starts.copy(), np.full(len(starts), np.inf)
+    """Return the closest valid points (N, d) of walks from starts (N, d), and their distances; see `trust_region`.
+
+    A walk ends where it comes near the end of an earlier one that went as far as it could.
+    """
+    ends, distances, done = starts.copy(), np.full(len(starts), np.inf), np.zeros(len(starts), dtype=np.bool_)
     for n in range(len(starts)):
-        distances[n] = _walk(chain, low, high, level, ends[n], steps, trust)
+        distances[n], done[n] = _walk(chain, low, high, level, ends[n], steps, trust, ends[:n][done[:n]])
     return ends, distances
 
 
 @compiled
 def _walk(
-    chain: Chain, low: np.ndarray, high: np.ndarray, level: float, z: np.ndarray, steps: int, trust: float
-) -> float:
-    """Walk from z (d,), which becomes the end, and return its distance, infinite if it is not valid."""
+    chain: Chain,
+    low: np.ndarray,
+    high: np.ndarray,
+    level: float,
+    z: np.ndarray,
+    steps: int,
+    trust: float,
+    known: np.ndarray,
+) -> tuple[float, bool]:
+    """Walk from z (d,), which becomes the end; return its distance, infinite if it is not valid.
+
+    Also return whether it is valid and no step was left that would make it closer. The walk stops near points (N, d)
+    that are `known`.
+    """
     above, share, much, shortest, free = 1e-7, 1e-3, 1e-6, 1e-4, 1e9
-    dim, count = len(z), chain[0][-1]
+    dim, count, num_layers = len(z), chain[0][-1], len(chain[0]) - 1
     points, values, slopes = np.zeros((3, dim)), np.full((3, count), free), np.zeros((3, count, dim))
-    tries, results, none = np.empty((4, dim)), np.empty((4, count)), np.empty((0, 0))
+    tries, results, units = np.empty((4, dim)), np.empty((4, count)), np.empty((num_layers - 1, 4, chain[0].max()))
     ahead, aim, near, far = np.empty((count, dim)), np.empty(dim), np.empty(dim), np.empty(dim)
     for j in range(dim):
         z[j] = min(max(z[j], low[j]), high[j])
-    points[0] = z
-    _linearise(chain, z, values[0], slopes[0])
+    points[0] = tries[0] = z
+    _margins(chain, tries[:1], values[:1], units[:, :1])
+    _slopes(chain, units[:, 0], slopes[0])
     least = values[0].min() if count else np.inf
     distance = _length(z) if least >= level else np.inf
     for _ in range(steps):
@@ -740,7 +814,8 @@ def _walk(
             values[1:], slopes[1:] = free, 0.0
             continue
         tries[1] = aim
-        _linearise(chain, aim, results[1], ahead)
+        _margins(chain, tries[1:2], results[1:2], units[:, 1:2])
+        _slopes(chain, units[:, 1], ahead)
         tries[0] = aim
         if count:
             lowest = results[1].argmin()
@@ -750,11 +825,12 @@ def _walk(
         for j in range(dim):
             tries[2, j] = min(max(z[j] + 0.6 * (aim[j] - z[j]), near[j]), far[j])
             tries[3, j] = min(max(z[j] + 0.25 * (aim[j] - z[j]), near[j]), far[j])
-        pick, closest, highest = -1, distance * (1.0 - share) - much, least
-        climb = -1
+        pick, climb, closest, highest = -1, -1, distance * (1.0 - share) - much, least
         for t in range(4):
+            if t == 2 and pick >= 0 and not lost:
+                break  # the points before the aim are farther
             if t != 1:
-                _linearise(chain, tries[t], results[t], none)
+                _margins(chain, tries[t : t + 1], results[t : t + 1], units[:, t : t + 1])
             lowest_here = results[t].min() if count else np.inf
             if lowest_here >= level and _length(tries[t]) < closest:
                 pick, closest = t, _length(tries[t])
@@ -769,33 +845,27 @@ def _walk(
         trust *= 2.0 if pick <= 1 else 1.0
         points[1], values[1], slopes[1] = points[0], values[0], slopes[0]
         z[:] = tries[pick]
-        points[0] = z
+        points[0], values[0] = z, results[pick]
         if pick == 1:
-            values[0], slopes[0] = results[1], ahead
+            slopes[0] = ahead
         else:
-            _linearise(chain, z, values[0], slopes[0])
+            _slopes(chain, units[:, pick], slopes[0])
         least = values[0].min() if count else np.inf
         distance = _length(z) if least >= level else np.inf
-    return distance
+        for other in known:
+            if _length(z - other) < 0.1 * _length(other):
+                return distance, False
+    return distance, trust <= shortest and distance < np.inf
 
 
 @compiled
 def _least_margins(chain: Chain, points: np.ndarray) -> np.ndarray:
-    """Return the least margin (N,) at points (N, d), together: products of matrices are faster for many points."""
-    sizes, kinds, _ = chain
-    num_layers, least = len(sizes) - 1, np.full(len(points), np.inf)
-    hidden = points
-    for k in range(num_layers):
-        weight, _, bias, _ = _layer(chain, k)
-        out = np.dot(hidden, weight.T)
-        for n in range(len(out)):
-            for i in range(len(bias)):
-                value = out[n, i] + bias[i]
-                if k < num_layers - 1:
-                    out[n, i] = _activate(kinds[k], value)
-                else:
-                    least[n] = min(least[n], value)
-        hidden = out
+    """Return the least margin (N,) at points (N, d)."""
+    margins, least = np.empty((len(points), chain[0][-1])), np.full(len(points), np.inf)
+    _margins(chain, points, margins, np.empty((0, 0, 0)))
+    for n in range(len(points)):
+        for margin in margins[n]:
+            least[n] = min(least[n], margin)
     return least
 
 

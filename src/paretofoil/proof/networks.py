@@ -12,7 +12,7 @@ from functools import cached_property
 import numpy as np
 
 from paretofoil.core.errors import InvalidInput
-from paretofoil.core.policy import FoldedValues, Policy, WhiteBoxPolicy, WhiteBoxValues
+from paretofoil.core.policy import FoldedValues, Policy, WhiteBoxPolicy, folds_values
 from paretofoil.core.program import STEEPEST, Elementwise, Function, Node, Product, Program, Rounding, Softmax
 from paretofoil.core.question import Question, log_odds
 from paretofoil.proof import curvature, taylor
@@ -242,6 +242,30 @@ class MarginNetwork:
         """Return the network with bounds that include no rounding errors, or those of another form of the program."""
         return replace(self, program=replace(self.program, rounding=None) if program is None else program)
 
+    def rough_error(self, low: np.ndarray, high: np.ndarray) -> np.ndarray:
+        """Return at least `largest_error`, much faster; infinite if that is not possible.
+
+        The size of a number is bounded by the sum of the sizes of its terms.
+        """
+        commands = self._sizes(low[None], high[None])
+        if commands is None or self.program.error is None or not all(map(_is_plain, self.program.nodes)):
+            return np.full(self.num_rivals, np.inf)
+        errors, read = [np.zeros_like(low[None])], [commands]
+        sizes = [np.maximum(np.abs(low), np.abs(high))[None]]
+        for node in self.program.nodes:
+            [operand], [error] = node.operands, node.errors
+            weights = {k: np.abs(weight).T for k, weight in operand.weights.items()}
+            off = error(read) + sum(errors[k] @ weight for k, weight in weights.items())
+            size = np.abs(operand.bias) + off + sum(sizes[k] @ weight for k, weight in weights.items())
+            moved = node.kind.error([size], [size], [off])
+            output = moved + (1.0 if node.kind.function in ("sigmoid", "tanh") else size)  # type: ignore[union-attr]
+            slip = node.slip * node.kind.size([size], output)
+            errors.append(moved + slip)
+            sizes.append(output + slip)
+            read.append(sizes[-1])
+        largest: np.ndarray = (self.program.output.moved_by(errors) + self.program.error(read))[0]
+        return largest
+
     def largest_error(self, low: np.ndarray, high: np.ndarray) -> np.ndarray:
         """Return the largest rounding error (rivals,) of the deployed margins in the box low, high (d,).
 
@@ -274,7 +298,7 @@ def margin_network(program: Program, question: Question, outputs_per_action: int
     """
     rivals, outputs = question.rivals, np.arange(program.num_outputs).reshape(-1, outputs_per_action)
     program = program.within(question.low, question.high, (1 + len(rivals)) * outputs_per_action)
-    program = program.differences(np.tile(outputs[question.foil], len(rivals)), outputs[rivals].reshape(-1))
+    program = program.differences(outputs[[question.foil] * len(rivals)].reshape(-1), outputs[rivals].reshape(-1))
     if outputs_per_action > 1:
         program = program.weighted(outputs_per_action)
     return moved_network(program, question.command, question.basis, not question.space.simplex, command_reach(question))
@@ -326,6 +350,13 @@ def rounding_pads(program: Program, reach: np.ndarray) -> tuple[np.ndarray, ...]
             # to 1.13, but small offsets there.
             terms.append(1.5 * sizes[0] + 2.0)
     return tuple(pads)
+
+
+def _is_plain(node: Node) -> bool:
+    """Return whether a node is a function without a slope above 1, whose output is at most 1 or its input."""
+    return (
+        isinstance(node.kind, Elementwise) and node.kind.function in ("sigmoid", "tanh", "relu") and bool(node.errors)
+    )
 
 
 def _is_flat(node: Node) -> bool:
@@ -388,6 +419,10 @@ class OddsNetwork:
     def with_rounding(self, program: Program | None) -> "OddsNetwork":
         """Return the network with bounds that include no rounding errors, or those of another form of the program."""
         return replace(self, network=self.network.with_rounding(program))
+
+    def rough_error(self, low: np.ndarray, high: np.ndarray) -> np.ndarray:
+        """Return at least `largest_error`, faster; infinite if that is not possible."""
+        return _with_largest(self.network.rough_error(low, high)) + _OFFSET_ROUNDING
 
     def largest_error(self, low: np.ndarray, high: np.ndarray) -> np.ndarray:
         """Return the largest rounding error (rivals,) of the deployed margins in the box low, high (d,)."""
@@ -457,7 +492,7 @@ def require_white_box(policy: Policy, purpose: str) -> WhiteBoxPolicy:
 def question_network(question: Question, purpose: str) -> MarginNetwork | OddsNetwork:
     """Return the margins of a question's foil; the error for a black-box policy names the purpose."""
     policy = question.policy
-    if isinstance(policy, WhiteBoxValues):
+    if folds_values(policy):
         return product_network(policy.fold_values(question.state), question)
     network = margin_network(require_white_box(policy, purpose).fold(question.state), question)
     return network if question.probability is None else OddsNetwork(network, question.log_odds)

@@ -6,7 +6,7 @@ ball of the best answer so far. A question is done when the walks of two rounds 
 
 from collections.abc import Callable
 from dataclasses import dataclass, field
-from functools import cache
+from functools import cache, cached_property
 
 import numpy as np
 
@@ -22,6 +22,8 @@ GROUP = 64
 _AXIS_SHARES = np.array([0.05, 0.15, 0.3, 0.5, 0.75, 1.0])
 _FRONT_SHARES = np.array([0.5, 1.0])
 _NUM_FRONT = 24
+_FIRST_POINTS = 64
+"""Quasi-random points of the first scan."""
 _AGREE, _AT_LEAST = 3e-4, 2
 """A question is done if a round, which queries points in the ball of the best answer and walks from them, reduces the
 distance by less than this share. This many rounds come first."""
@@ -56,7 +58,7 @@ class Boundary(Search):
         batch, who = budget.batch, np.arange(len(budget.rows))
         scan = _Scan(batch.dim, self.seed)
         noise = np.random.default_rng(self.seed)
-        points, before = scan.first(batch, budget.rows, 64), np.full(len(who), np.inf)
+        points, before = scan.first(batch, budget.rows), np.full(len(who), np.inf)
         for round_number in range(10_000):
             margins = _ask_all(budget, who, points, "scan")
             if round_number == 0:
@@ -77,7 +79,7 @@ class Boundary(Search):
 def scan(batch: QuestionBatch, limits: Limits, seed: int, num_starts: int) -> list[tuple[np.ndarray, np.ndarray]]:
     """Query the points of the first round; return the most promising (N, d) of each question, and which are valid."""
     budget = Budget(batch, limits)
-    points = _Scan(batch.dim, seed).first(batch, budget.rows, 64)
+    points = _Scan(batch.dim, seed).first(batch, budget.rows)
     margins = _ask_all(budget, budget.rows, points, "scan")
     who, starts, values = _promising(budget, budget.rows, points, margins, margins[:, 0], num_starts)
     valid = values >= batch.kappa[who]
@@ -107,13 +109,18 @@ class _Scan:
     """The points to evaluate: one Sobol sequence for all questions, mapped to their search regions."""
 
     def __init__(self, dim: int, seed: int) -> None:
-        self.dim = dim
-        self._draw = sobol(dim + 1, seed)
+        self.dim, self.seed = dim, seed
+
+    @cached_property
+    def _draw(self) -> Callable[[int], np.ndarray]:
+        draw = sobol(self.dim + 1, self.seed)
+        draw(_FIRST_POINTS)
+        return draw
 
     def _uniform(self, num_points: int) -> np.ndarray:
         return np.clip(self._draw(num_points), 1e-9, 1.0 - 1e-9)  # (n, d + 1)
 
-    def first(self, batch: QuestionBatch, rows: np.ndarray, num_points: int) -> np.ndarray:
+    def first(self, batch: QuestionBatch, rows: np.ndarray) -> np.ndarray:
         """Return 0, points on the axes, the nearest front points, points halfway to them, and others: (Q, n, d)."""
         low, high = batch.low[rows][:, None, :], batch.high[rows][:, None, :]
         ends = np.concatenate([np.eye(self.dim) * high, np.eye(self.dim) * low], axis=1)  # (Q, 2 d, d)
@@ -126,7 +133,7 @@ class _Scan:
             front = front[np.argsort(batch.distances(front), kind="stable")[:_NUM_FRONT]]
             fronts[i, : len(front)] = front
         fronts = (fronts[:, :, None, :] * _FRONT_SHARES[:, None]).reshape(len(rows), -1, self.dim)
-        everywhere = low + self._uniform(num_points)[:, : self.dim] * (high - low)
+        everywhere = low + _first_points(self.dim, self.seed) * (high - low)
         return np.concatenate([np.zeros((len(rows), 1, self.dim)), axes, fronts, everywhere], axis=1)
 
     def within(self, batch: QuestionBatch, rows: np.ndarray, radius: np.ndarray, num_points: int) -> np.ndarray:
@@ -168,12 +175,13 @@ def _promising(
     apart = 0.2 * np.where(finite, distance, 1.0)
     everyone = np.arange(len(points))
     picks = []
-    for _ in range(num_walks):
+    for number in range(num_walks):
         best = score.argmin(axis=1)
-        ok = np.isfinite(score[everyone, best])
-        picks.append((who[ok], points[everyone, best][ok], margins[everyone, best][ok]))
-        near = batch.distances(points - points[everyone, best][:, None, :]) < apart
-        score = np.where(near, np.inf, score)
+        ok, start_points = np.isfinite(score[everyone, best]), points[everyone, best]
+        picks.append((who[ok], start_points[ok], margins[everyone, best][ok]))
+        if not ok.any() or number == num_walks - 1:
+            break
+        score[batch.distances(points - start_points[:, None, :]) < apart] = np.inf
     return tuple(np.concatenate(part) for part in zip(*picks, strict=True))  # type: ignore[return-value]
 
 
@@ -238,6 +246,12 @@ class _Sequence:
         self.drawn += num_points
         scaled: np.ndarray = points / 2.0**_BITS
         return scaled
+
+
+@cache
+def _first_points(dim: int, seed: int) -> np.ndarray:
+    """Return the quasi-random points (n, dim) of the first scan."""
+    return np.clip(sobol(dim + 1, seed)(_FIRST_POINTS), 1e-9, 1.0 - 1e-9)[:, :dim]
 
 
 @cache

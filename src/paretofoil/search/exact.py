@@ -6,7 +6,7 @@ white-box policy.
 """
 
 from dataclasses import dataclass, replace
-from functools import cache
+from functools import cache, lru_cache
 
 import numpy as np
 
@@ -14,7 +14,7 @@ from paretofoil.core.answer import Certificate, ProofStatus
 from paretofoil.core.command import length
 from paretofoil.core.errors import InvalidInput
 from paretofoil.core.options import NO_LIMITS, Limits, Stop, now
-from paretofoil.core.policy import TabularPolicy, ValueTable, WhiteBoxValues, tells_values
+from paretofoil.core.policy import TabularPolicy, ValueTable, folds_values, has_table, tells_values
 from paretofoil.core.question import MAX_POINTS, Question, QuestionBatch
 from paretofoil.core.search import Finding, Search
 from paretofoil.proof import compiled
@@ -84,9 +84,9 @@ class Exact(Search):
         points = [question.points(limits.fewer_queries(MAX_POINTS) or 1) for question in batch.questions]
         if all(commands is not None for commands in points):
             return [_enumerate(batch, row, commands, limits) for row, commands in enumerate(points)]  # type: ignore[arg-type]
-        if isinstance(policy, TabularPolicy):
+        if has_table(policy):
             return [_prove_by_table(batch, row, policy, limits) for row in range(batch.num_questions)]
-        if not isinstance(policy, WhiteBoxValues):
+        if not folds_values(policy):
             require_white_box(policy, " for Exact (for a black-box policy use Boundary())")
         batch.keep_evidence()
         before = [sum(batch.queries(row).values()) for row in range(batch.num_questions)]
@@ -119,9 +119,9 @@ class Exact(Search):
         deadline = np.inf if limits.seconds is None else began + limits.seconds - seconds
         question = batch.questions[row]
         network = question_network(question, " for a proof")
-        probes = np.random.default_rng(self.seed).uniform(batch.low[row], batch.high[row], size=(PROBES, batch.dim))
-        probes = batch.project(np.full(PROBES, row), probes)
-        deployed, exact = batch.margins(np.full(PROBES, row), probes, "verify"), network.margins(probes)
+        rows, low, high = np.full(PROBES, row), batch.low[row], batch.high[row]
+        probes = batch.project(rows, low + _probe_shares(self.seed, batch.dim) * (high - low))
+        deployed, exact = batch.margins(rows, probes, "verify"), network.margins(probes)
         kappa, measured = question.kappa, _difference(deployed, exact.min(axis=1, initial=np.inf))
         least = min(self.slack, _SLACK_SHARE * kappa) if kappa and tells_values(question.policy) else self.slack
         slack = slack_for(measured, batch.clearance, least)
@@ -189,6 +189,12 @@ class Exact(Search):
             if proof.lower >= best[1].lower:
                 best = allowed, proof
         return best
+
+
+@lru_cache
+def _probe_shares(seed: int, dim: int) -> np.ndarray:
+    """Return random probes (PROBES, dim) as shares of the width of a box."""
+    return np.random.default_rng(seed).random((PROBES, dim))
 
 
 @cache
