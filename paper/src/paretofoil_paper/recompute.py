@@ -839,7 +839,8 @@ def factors(rows: Rows, authors: float, facts: Facts) -> None:
                 effects[variant] = float(np.mean(here)), mean, interval
     ours = float(np.mean([v for (e, one, _), v in share.items() if (e, one) == ("deep-sea-treasure", "ours")]))
     lower = {name: effect for name, effect in effects.items() if effect[2][1] < 0}
-    pieces = " and with ".join(f"{name} {{}} % of them are ({{}} points, Student [{{}},{{}}])" for name in map(_theirs, lower))
+    piece = "{} {{}} % of them are ({{}} points, Student [{{}},{{}}])"
+    pieces = " and with ".join(piece.format(name) for name in map(_theirs, lower))
     if lower:
         facts.say(
             f"makes fewer DST cases feasible**: with our training, {{}} % are feasible; with {pieces}.",

@@ -295,7 +295,7 @@ def _relax(
                     reach[0, i] += abs(part[j + 1, i])
             for i in range(len(bias)):
                 reach[1, i] = reach[0, i]
-            if dim >= CAP_DIM and np.isfinite(radius):
+            if dim >= CAP_DIM and 0.0 < radius < np.inf:
                 _reach_in_cap(part[1 : dim + 1], low[b], high[b], radius, normal[b], height[b], reach)
             for i in range(len(bias)):
                 part[0, i] += bias[i]

@@ -80,7 +80,7 @@ class Forward:
         cap: Cap | None = None,
     ) -> None:
         self.program, self.pads, self.rounded = program, pads, size is not None
-        self.cap = cap if cap is not None and np.isfinite(cap.radius) else None
+        self.cap = cap if cap is not None and 0.0 < cap.radius < np.inf else None
         form = AffineForm.of_boxes(low, high)
         self.forms, self.floors, self.ceilings = [form], [low], [high]
         self.sizes = [size]
