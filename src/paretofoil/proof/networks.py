@@ -141,7 +141,11 @@ class MarginNetwork:
         With a level, bounds that stay below it are preferred. With a radius, they hold only within this distance of 0.
         """
         width = max((affine.size for affine in self.program.affines[:-1]), default=1)
-        numbers = width if self.uses_taylor else width * max(low.shape[1], self.num_rivals)
+        numbers = width * (
+            len(taylor.monomials(low.shape[1]).powers) // 4 + 1
+            if self.uses_taylor
+            else max(low.shape[1], self.num_rivals)
+        )
         return in_chunks(lambda low, high: self.bound_together(low, high, level, radius), low, high, numbers)
 
     def lower_bounds(self, low: np.ndarray, high: np.ndarray) -> np.ndarray:
@@ -195,7 +199,7 @@ class MarginNetwork:
         return np.abs(self.origin + center @ self.basis.T) + radius @ np.abs(self.basis).T
 
     @cached_property
-    def _stretches(self) -> tuple[float, ...]:
+    def _stretches(self) -> tuple[taylor.Stretch, ...]:
         return taylor.stretches(self.program)
 
     @cached_property
