@@ -1066,25 +1066,24 @@ def contract(x: Any, y: Any) -> Any:
     """Return the product of matrices (..., n, k) and (..., k, m) that both depend on the command.
 
     Of x = x0 + dx and y = y0 + dy, with constants x0 and y0, only dx dy is a node, and only where both vary. The result
-    is the sum of x0 y, dx y0 and dx dy.
+    is the sum of x0 y, dx y0 and dx dy. All are rounded like sums of k terms.
     """
     recording = x.recording
     if x.ndim < 2 or y.ndim < 2:
         raise NotWhiteBox("a product of two vectors that both depend on the command")
     x, y = (tensor.expand(*np.broadcast_shapes(x.shape[:-2], y.shape[:-2]), *tensor.shape[-2:]) for tensor in (x, y))
     (fixed, moving), (base, others) = _split(x), _split(y)
-    total = fixed @ y + moving @ base
+    total, terms = fixed @ y + moving @ base, x.shape[-1]
     inner = x.varies.flatten(0, -2).any(0) & y.varies.transpose(-1, -2).flatten(0, -2).any(0)  # (k,)
     x, y, moving, others = x[..., inner], y[..., inner, :], moving[..., inner], others[..., inner, :]
     where = (x.varies.any(-1)[..., :, None] & y.varies.any(-2)[..., None, :]).nonzero(as_tuple=True)  # (..., n, m)
     if not len(where[0]):
         return total
-    terms = x.shape[-1]
     left = moving[(*where[:-2], where[-2])].reshape(-1)
     right = others.transpose(-1, -2)[(*where[:-2], where[-1])].reshape(-1)
     sizes = [one.largest() for one in (left, right)]
-    largest = (sizes[0] * sizes[1]).reshape(-1, terms).sum(dim=1)
-    node = recording.append(Product(terms), (left, right), largest, recording.gamma(terms))
+    largest = (sizes[0] * sizes[1]).reshape(-1, int(inner.sum())).sum(dim=1)
+    node = recording.append(Product(int(inner.sum())), (left, right), largest, recording.gamma(terms))
     node.add_error(terms * recording.smallest)
     return total + _scattered(node, where, total.shape)
 
