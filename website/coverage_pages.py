@@ -430,6 +430,7 @@ definition of the id. The agent of Four-Room reaches four of the seven best retu
 AGENTS_PAGE = """# Kinds of agents that can be explained
 
 An untrained agent of each kind was made and one of its decisions explained. {counts}.
+With continuous actions, the question asks for half of the largest change that random commands cause.
 `python website/coverage_pages.py` makes this page.
 
 | agent | library | by | result | status or message |

@@ -254,14 +254,14 @@ class Recording:
 class Symbol(Tensor):
     """A tensor without values, of which only the dependence on the command is known.
 
-    Each entry is a constant plus coefficients times units, which only the entries at `where` have. The deployed value
+    Each entry is a constant plus coefficients times units, which only the entries at `places` have. The deployed value
     differs from this combination of the deployed units by at most a constant plus coefficients times |units|.
     """
 
     recording: Recording
     constants: Tensor
     """(2, entries) in float64: the constants of the values and of the rounding errors."""
-    where: Tensor
+    places: Tensor
     """The entries (V,) that have coefficients, in rising order."""
     terms: Tensor
     """(2, units, V): the coefficients of the units of its nodes, of the values and of the rounding errors."""
@@ -279,7 +279,7 @@ class Symbol(Tensor):
         recording: Recording,
         shape: Sequence[int],
         constants: Tensor,
-        where: Tensor,
+        places: Tensor,
         terms: Tensor,
         nodes: Nodes = (),
         tail: str = "",
@@ -287,7 +287,7 @@ class Symbol(Tensor):
     ) -> "Symbol":
         make: Any = Tensor._make_wrapper_subclass
         symbol = make(cls, tuple(shape), dtype=recording.dtype, device=recording.device)
-        symbol.recording, symbol.constants, symbol.where, symbol.terms = recording, constants, where, terms
+        symbol.recording, symbol.constants, symbol.places, symbol.terms = recording, constants, places, terms
         symbol.nodes, symbol.tail, symbol.shared = nodes, tail, shared
         return symbol
 
@@ -299,12 +299,12 @@ class Symbol(Tensor):
 
     def copy(self, **changes: Any) -> "Symbol":
         """Return a symbol of the same numbers, with some changes."""
-        fields = "shape", "constants", "where", "terms", "nodes", "tail", "shared"
+        fields = "shape", "constants", "places", "terms", "nodes", "tail", "shared"
         return Symbol(self.recording, **({name: getattr(self, name) for name in fields} | changes))
 
     def overwrite(self, other: "Symbol") -> None:
         """Take the numbers of another symbol of the same shape."""
-        for name in ("constants", "where", "terms", "nodes", "tail"):
+        for name in ("constants", "places", "terms", "nodes", "tail"):
             setattr(self, name, getattr(other, name))
 
     def add_error(self, error: Tensor | float) -> None:
@@ -324,7 +324,7 @@ class Symbol(Tensor):
     def _rows(self, part: int) -> Tensor:
         rows = self.constants.new_zeros(1 + self.terms.shape[1], self.constants.shape[1])
         rows[0] = self.constants[part]
-        rows[1:, self.where] = self.terms[part]
+        rows[1:, self.places] = self.terms[part]
         return rows.reshape(-1, *self.shape)
 
     @property
@@ -341,18 +341,18 @@ class Symbol(Tensor):
     def varies(self) -> Tensor:
         """Which entries depend on the command, even if only by their rounding error."""
         varies = torch.zeros(self.constants.shape[1], dtype=torch.bool)
-        varies[self.where] = (self.terms != 0).any(dim=1).any(dim=0)
+        varies[self.places] = (self.terms != 0).any(dim=1).any(dim=0)
         return varies.reshape(self.shape)
 
     def largest(self) -> Tensor:
         """Return the largest sizes of the entries, with their rounding errors."""
         sizes = self.constants[0].abs() + self.constants[1]
         units = self.recording.units_of(self.nodes)
-        return sizes.index_add(0, self.where, units @ self.terms[0].abs() + units @ self.terms[1]).reshape(self.shape)
+        return sizes.index_add(0, self.places, units @ self.terms[0].abs() + units @ self.terms[1]).reshape(self.shape)
 
     def equals(self, other: "Symbol") -> bool:
         """Return whether another symbol has the same values, before rounding."""
-        if (self.nodes, self.shape) != (other.nodes, other.shape) or not torch.equal(self.where, other.where):
+        if (self.nodes, self.shape) != (other.nodes, other.shape) or not torch.equal(self.places, other.places):
             return False
         return torch.equal(self.constants[0], other.constants[0]) and torch.equal(self.terms[0], other.terms[0])
 
@@ -493,12 +493,12 @@ def _picked(symbol: Symbol, places: Any, shared: bool = False) -> Any:
     if isinstance(places, tuple | list):
         return tuple(_picked(symbol, part, shared) for part in places)
     flat, column = places.flatten(), torch.full((symbol.numel(),), -1)
-    column[symbol.where] = torch.arange(len(symbol.where))
+    column[symbol.places] = torch.arange(len(symbol.places))
     columns = column[flat]
     where = (columns >= 0).nonzero()[:, 0]
     terms = symbol.terms[:, :, columns[where]]
     constants = symbol.constants[:, flat]
-    return symbol.copy(shape=places.shape, constants=constants, where=where, terms=terms, tail="", shared=shared)
+    return symbol.copy(shape=places.shape, constants=constants, places=where, terms=terms, tail="", shared=shared)
 
 
 def linear_in_one(function: Any, args: Arguments, kwargs: Named, terms: int | None = None) -> Any:
@@ -516,13 +516,13 @@ def linear_in_one(function: Any, args: Arguments, kwargs: Named, terms: int | No
         moved = moved.abs() + _applied(function, args, kwargs, symbol, symbol.basis.abs(), _errors).abs()
     rows = [part.reshape(len(part), -1) for part in (basis, moved.abs(), size.abs())]
     where = torch.stack([(part[1:] != 0).any(dim=0) for part in rows]).any(dim=0).nonzero()[:, 0]
-    constants, terms = (
+    constants, coefficients = (
         torch.stack(parts) for parts in ([part[0] for part in rows], [part[1:, where] for part in rows])
     )
     result = symbol.copy(
-        shape=basis.shape[1:], constants=constants[:2], where=where, terms=terms[:2], tail="", shared=False
+        shape=basis.shape[1:], constants=constants[:2], places=where, terms=coefficients[:2], tail="", shared=False
     )
-    return _with_rounding(result, constants[2], terms[2], count)
+    return _with_rounding(result, constants[2], coefficients[2], count)
 
 
 def _with_rounding(symbol: Symbol, constants: Tensor, terms: Tensor, count: int, spare: int | None = None) -> Symbol:
@@ -532,7 +532,7 @@ def _with_rounding(symbol: Symbol, constants: Tensor, terms: Tensor, count: int,
     """
     recording = symbol.recording
     constants, terms = constants + symbol.constants[1], terms + symbol.terms[1]
-    recording.check_overflow(constants.index_add(0, symbol.where, recording.units_of(symbol.nodes) @ terms))
+    recording.check_overflow(constants.index_add(0, symbol.places, recording.units_of(symbol.nodes) @ terms))
     gamma, lost = recording.gamma(count), count + (recording.spare_operations if spare is None else spare)
     off = symbol.constants[1] + gamma * constants + lost * recording.smallest
     moved = symbol.terms[1] + gamma * terms
@@ -543,7 +543,7 @@ def _scaled_by(symbol: Symbol, factor: Tensor, off: Tensor | None = None) -> Sym
     """Return the products of the entries with numbers of the same shape, which may be off."""
     factor, parts = factor.flatten(), []
     off = None if off is None else off.flatten()
-    for part, which in ((symbol.constants, slice(None)), (symbol.terms, symbol.where)):
+    for part, which in ((symbol.constants, slice(None)), (symbol.terms, symbol.places)):
         error = part[1] * factor[which].abs()
         if off is not None:
             error = error + (part[0].abs() + part[1]) * off[which]
@@ -556,9 +556,9 @@ def _scaled_by(symbol: Symbol, factor: Tensor, off: Tensor | None = None) -> Sym
 def _times_matrix(symbol: Symbol, weight: Tensor, terms: int) -> Symbol:
     """Return the products of a matrix (n, size) and the vectors along the last axis, of which few may vary."""
     size = weight.shape[1]
-    vectors, places = torch.unique(symbol.where // size, return_inverse=True)
+    vectors, places = torch.unique(symbol.places // size, return_inverse=True)
     rows = symbol.terms.new_zeros(2, symbol.terms.shape[1], len(vectors), size)
-    rows[:, :, places, symbol.where % size] = symbol.terms
+    rows[:, :, places, symbol.places % size] = symbol.terms
     given = symbol.constants.reshape(2, -1, size)
     absolute = weight.abs()
 
@@ -569,7 +569,7 @@ def _times_matrix(symbol: Symbol, weight: Tensor, terms: int) -> Symbol:
     result = torch.stack([times(rows[0], weight), times(rows[1], absolute)])
     where = (vectors[:, None] * len(weight) + torch.arange(len(weight))).flatten()
     product = symbol.copy(
-        shape=(*symbol.shape[:-1], len(weight)), constants=constants, where=where, terms=result, tail="", shared=False
+        shape=(*symbol.shape[:-1], len(weight)), constants=constants, places=where, terms=result, tail="", shared=False
     )
     return _with_rounding(product, times(given[0].abs(), absolute), times(rows[0].abs(), absolute), terms)
 
@@ -622,7 +622,7 @@ def linear_in_all(function: Any, args: Arguments, kwargs: Named) -> Any:
         recording,
         (int(starts[-1]),),
         torch.cat([part.constants for part in parts], dim=1),
-        torch.cat([part.where + int(start) for part, start in zip(parts, starts[:-1], strict=True)]),
+        torch.cat([part.places + int(start) for part, start in zip(parts, starts[:-1], strict=True)]),
         torch.cat([_aligned(part, nodes) for part in parts], dim=2),
         nodes,
     )
@@ -641,14 +641,14 @@ def add(function: Any, args: Arguments, kwargs: Named) -> Any:
     nodes, numel = _all_nodes(parts), math.prod(shape)
     varies = torch.zeros(numel, dtype=torch.bool)
     for part in parts:
-        varies[part.where] = True
+        varies[part.places] = True
     where, column = varies.nonzero()[:, 0], torch.cumsum(varies, dim=0) - 1
     # Sums in place, because symbols of transformers are large.
     units = len(recording.units_of(nodes))
     terms, sizes = torch.zeros(2, units, len(where)).double(), torch.zeros(units, len(where)).double()
     constants, size = torch.zeros(2, numel).double(), torch.zeros(numel).double()
     for part, sign in zip(parts, signs, strict=True):
-        given, columns, share = _aligned(part, nodes), column[part.where], abs(sign)
+        given, columns, share = _aligned(part, nodes), column[part.places], abs(sign)
         constants += part.constants * part.constants.new_tensor([[sign], [share]])
         size += share * part.constants[0].abs()
         terms[0].index_add_(1, columns, given[0], alpha=sign)
@@ -684,7 +684,7 @@ def _aligned(symbol: Symbol, nodes: Nodes) -> Tensor:
     parts = dict(
         zip(symbol.nodes, torch.split(symbol.terms, [len(sizes[k]) for k in symbol.nodes], dim=1), strict=True)
     )
-    zeros = {k: symbol.terms.new_zeros(2, len(sizes[k]), len(symbol.where)) for k in nodes if k not in parts}
+    zeros = {k: symbol.terms.new_zeros(2, len(sizes[k]), len(symbol.places)) for k in nodes if k not in parts}
     return torch.cat([symbol.terms[:, :0], *((parts | zeros)[k] for k in nodes)], dim=1)
 
 
@@ -1102,9 +1102,9 @@ def _scattered(symbol: Any, where: tuple[Tensor, ...], shape: Sequence[int], bas
     places = torch.from_numpy(np.ravel_multi_index([index.numpy() for index in where], tuple(shape)))
     constants = symbol.constants.new_zeros(2, math.prod(shape)) if base is None else base.constants.clone()
     constants[:, places] = symbol.constants
-    spread = symbol.copy(shape=shape, constants=constants, where=places[symbol.where], tail="", shared=False)
-    order = spread.where.argsort()
-    return spread.copy(where=spread.where[order], terms=spread.terms[:, :, order])
+    spread = symbol.copy(shape=shape, constants=constants, places=places[symbol.places], tail="", shared=False)
+    order = spread.places.argsort()
+    return spread.copy(places=spread.places[order], terms=spread.terms[:, :, order])
 
 
 _MASKED = -1e5
@@ -1114,9 +1114,9 @@ _MASKED = -1e5
 def softmax_node(x: Any) -> Any:
     """Return the softmax over the last axis as a node, where it depends on the command."""
     recording, masked = x.recording, x.constants[0] <= IMPOSSIBLE
-    constants, kept = x.constants.clone(), ~masked[x.where]
+    constants, kept = x.constants.clone(), ~masked[x.places]
     constants[:, masked] = constants.new_tensor([[_MASKED], [0.0]])
-    x = x.copy(constants=constants, where=x.where[kept], terms=x.terms[:, :, kept], tail="", shared=False)
+    x = x.copy(constants=constants, places=x.places[kept], terms=x.terms[:, :, kept], tail="", shared=False)
     varies, count = x.varies.any(-1), x.shape[-1]
     # The exponentials and their sum are rounded, and of attention in blocks, the blocks are scaled.
     slip = 4.0 * recording.activation_roundings * min(recording.unit, FLOAT32) + 2.0 * recording.gamma(count)
