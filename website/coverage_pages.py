@@ -21,6 +21,12 @@ from typing import Any
 DOCS = Path(__file__).parents[1] / "docs"
 SECONDS = 600
 """The time limit of a process."""
+SAMPLES = 256
+"""Random commands at which the amounts of a continuous action are computed."""
+LARGER = {"ortho_init": False}
+"""Of the on-policy models of Stable-Baselines3: a last layer that is not 100 times smaller than the others. Otherwise
+no command moves the untrained model by more than rounding errors that are allowed for."""
+ON_POLICY = ("PPO", "A2C", "TRPO", "MaskablePPO", "RecurrentPPO")
 VERB = [sys.executable, "-c", "from paretofoil.cli import main; main()"]
 BRIEFLY = {"warmup": 4, "episodes": 4, "candidates": 1, "rollouts": 2, "hidden": 16, "polish_rounds": 1}
 LONGER = {"warmup": 400, "hidden": 16, "polish_rounds": 1}
@@ -92,17 +98,29 @@ def environments() -> list[str]:
 
 
 def explain(policy: Any, state: Any, command: Any, space: Any = None) -> None:
-    """Ask for the foil of the second-best action, or for more of the first continuous action."""
+    """Ask for the foil of the second-best action, or for another amount of the first continuous action.
+
+    The amount is half-way to the one that is farthest among those of random commands, since untrained actors differ
+    much in how far a command moves them.
+    """
     import numpy as np
 
     import paretofoil as pf
 
     foil: Any
+    states = np.asarray(state, np.float32)[None]
+    numbers = policy.features.complete(np.asarray(state), None) if command is None else np.asarray(command)
     if hasattr(policy, "amounts"):
-        foil = pf.more(policy.actions.names[0], 1e-3)
+        region = space or policy.space
+        commands = np.random.default_rng(0).uniform(region.low, region.high, size=(SAMPLES, region.dim))
+        commands = region.project(commands, region.low, region.high)
+        commands = np.concatenate([numbers[None], commands])
+        amounts = policy.actions.clip(policy.amounts(np.repeat(states, len(commands), axis=0), commands))[:, 0]
+        moves = amounts - amounts[0]
+        move = float(moves[np.abs(moves).argmax()]) / 2
+        foil = (pf.less if move < 0 else pf.more)(policy.actions.names[0], abs(move) or 1e-3)
     else:
-        numbers = policy.features.complete(np.asarray(state), None) if command is None else np.asarray(command)
-        foil = int(np.argsort(policy.log_probs(np.asarray(state, np.float32)[None], numbers[None])[0])[-2])
+        foil = int(np.argsort(policy.log_probs(states, numbers[None])[0])[-2])
     answer = pf.explain(policy, state=state, command=command, foil=foil, space=space)
     print(f"explained: {answer.status.value}")
 
@@ -144,7 +162,8 @@ def sb3(
     import paretofoil as pf
 
     env = goal_environment(continuous)
-    model = getattr(import_module(package), kind)(policy, env, device="cpu", seed=0)
+    settings = LARGER if kind in ON_POLICY else {}
+    model = getattr(import_module(package), kind)(policy, env, device="cpu", seed=0, policy_kwargs=settings)
     observation, _ = env.reset(seed=0)
     white_box = pf.from_sb3(model, observation)
     explain(white_box, *white_box.module.split(observation))  # type: ignore[operator]
@@ -171,7 +190,8 @@ def features(kind: str, actions: Any, package: str = "stable_baselines3", **argu
         def step(self, action: Any) -> Any:
             return np.zeros(3, np.float32), 0.0, True, False, {}
 
-    model = getattr(import_module(package), kind)("MlpPolicy", Still(), device="cpu", seed=0)
+    settings = LARGER if kind in ON_POLICY else {}
+    model = getattr(import_module(package), kind)("MlpPolicy", Still(), device="cpu", seed=0, policy_kwargs=settings)
     policy = pf.from_sb3(model, free=[0, 1], **arguments)
     explain(policy, [0.1, 0.2, 0.3], None)
 
@@ -358,6 +378,20 @@ AGENTS: dict[str, tuple[str, str, Callable[[], None]]] = {
 """Library, door and trial of each kind of agent."""
 
 
+def make_repeatable() -> None:
+    """Seed what the libraries draw weights from, and count CPU time, so that other processes do not matter."""
+    import random
+    import time
+
+    import numpy as np
+    import torch
+
+    random.seed(0)
+    np.random.seed(0)  # noqa: NPY002 (MORL-Baselines uses the global generator)
+    torch.manual_seed(0)
+    time.perf_counter = time.process_time
+
+
 def try_agent(name: str) -> Trial:
     code, said, error = run([sys.executable, __file__, "--agent", name])
     if code or "explained: " not in said:
@@ -396,6 +430,7 @@ definition of the id. The agent of Four-Room reaches four of the seven best retu
 AGENTS_PAGE = """# Kinds of agents that can be explained
 
 An untrained agent of each kind was made and one of its decisions explained. {counts}.
+With continuous actions, the question asks for half of the largest change that random commands cause.
 `python website/coverage_pages.py` makes this page.
 
 | agent | library | by | result | status or message |
@@ -469,6 +504,7 @@ def main() -> None:
     if "--agent" in sys.argv:
         from paretofoil.core.errors import InvalidInput
 
+        make_repeatable()
         try:
             AGENTS[sys.argv[-1]][2]()
         except InvalidInput as error:

@@ -308,6 +308,31 @@ def test_numbers_that_nothing_reads_are_pruned() -> None:
     np.testing.assert_allclose(pruned.logits(points), program.logits(points), rtol=1e-12)
 
 
+def test_bounds_by_blocks_of_a_weight_are_those_of_the_whole_weight(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Two tokens, of which the second also reads the first; unlike the other weights, these have many zeros."""
+    rng = np.random.default_rng(0)
+    weight = rng.normal(size=(12, 6)) * np.kron([[1, 0, 0], [1, 0, 1], [0, 0, 0]], np.ones((4, 2)))
+
+    def program() -> Program:
+        first = Node(Elementwise("tanh"), (Affine(np.zeros(6), {0: np.linspace(-1.0, 1.0, 6)[:, None]}),))
+        second = Node(Product(), (Affine(np.ones(12), {1: weight}), Affine(np.ones(12), {1: weight[::-1]})))
+        return Program(1, (first, second), Affine(np.zeros(2), {2: np.ones((2, 12))}))
+
+    whole = program()
+    low, high = np.array([[-1.0], [0.2]]), np.array([[0.5], [0.3]])
+    points = low[None] + rng.random((1000, 1, 1)) * (high - low)[None]
+    blocks = [len(stretch.blocks) for stretch in taylor.stretches(whole)]
+    assert blocks == [1, 2, 2, 1]  # rows of zeros are in no block
+    divided = taylor.upper_bounds(whole, taylor.stretches(whole), low, high)
+    monkeypatch.setattr(taylor, "_MOST_BLOCKS", 0)
+    other = program()
+    undivided = taylor.upper_bounds(other, taylor.stretches(other), low, high)
+    np.testing.assert_allclose(divided.offsets, undivided.offsets, rtol=1e-12)
+    np.testing.assert_allclose(divided.slopes, undivided.slopes, rtol=1e-12, atol=1e-12)
+    upper = (divided.slopes * points[:, :, None, :]).sum(axis=-1) + divided.offsets
+    assert (whole.logits(points.reshape(-1, 1)).reshape(upper.shape) <= upper).all()
+
+
 def test_every_function_of_a_node_has_bounds() -> None:
     names = {kind.function for kind, _, _ in KINDS.values() if isinstance(kind, Elementwise)}
     assert names == set(ACTIVATIONS)

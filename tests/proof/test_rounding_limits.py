@@ -52,6 +52,19 @@ def test_activations_are_as_exact_as_proofs_assume(runtime: str, activation: str
     assert worst_error(runtime, activation, form, step=65521) <= (allowed if form == "float32" else 4.0) / 2
 
 
+def test_products_of_vectors_round_like_sums_of_all_terms_though_few_depend_on_the_command() -> None:
+    def product(states: Tensor, commands: Tensor) -> Tensor:
+        known = states[:, :1].expand(-1, 63)
+        both = torch.cat([commands[:, :1], known], dim=1)
+        return logits((both[:, None, :] @ (both + 1.0)[:, :, None])[:, 0])
+
+    folded = load(product).fold(STATE)
+    [node] = folded.nodes
+    assert node.size == 1
+    assert node.operands[0].size == 1  # the other 63 terms are known
+    assert node.slip >= 64 * recorder.FLOAT32
+
+
 @pytest.mark.parametrize("factor", [10.0, 4000.0])
 def test_numbers_that_may_overflow_are_not_derived(factor: float) -> None:
     forward = lambda s, c: logits(c * factor / factor)  # noqa: E731

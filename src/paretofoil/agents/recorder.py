@@ -106,16 +106,17 @@ class Recording:
     def command(self) -> "Symbol":
         """Return the command as a batch of one row."""
         size = len(self.sizes[0])
-        basis = torch.cat([torch.zeros(1, size), torch.eye(size)]).double()[:, None, :]
-        error = basis * 1.001 * self.unit  # it is rounded to the module's number format, perhaps by way of float32
-        error[0] += self.smallest
-        self.check_overflow(basis, (0,))
-        return Symbol(self, basis, error, (0,))
+        terms = torch.eye(size, dtype=torch.float64)
+        error = terms * 1.001 * self.unit  # it is rounded to the module's number format, perhaps by way of float32
+        constants = terms.new_tensor([[0.0], [self.smallest]]).expand(2, size)
+        symbol = Symbol(self, (1, size), constants, torch.arange(size), torch.stack([terms, error]), (0,))
+        self.check_overflow(symbol.largest())
+        return symbol
 
     def constant(self, tensor: Tensor) -> "Symbol":
         """Return the symbol of a tensor that does not depend on the command, to follow its rounding errors."""
-        basis = constant(tensor)[None]
-        return Symbol(self, basis, torch.zeros_like(basis))
+        values = constant(tensor).double()
+        return Symbol.of_constants(self, values, torch.zeros_like(values))
 
     def gamma(self, terms: int) -> float:
         """Return the largest rounding error of a sum of products, in any order, as a share of their sizes."""
@@ -133,13 +134,12 @@ class Recording:
         self.largest = min(self.largest, torch.finfo(dtype).max)
         self.least_normal = max(self.least_normal, torch.finfo(dtype).tiny)
 
-    def largest_sizes(self, rows: Tensor, nodes: Nodes) -> Tensor:
-        """Return the largest sizes of entries with the sizes `rows` (1 + units, ...) of terms."""
-        return torch.tensordot(torch.cat([self.sizes[0].new_ones(1), *(self.sizes[k] for k in nodes)]), rows, dims=1)
+    def units_of(self, nodes: Nodes) -> Tensor:
+        """Return the largest sizes of the units of some nodes."""
+        return torch.cat([self.sizes[0][:0], *(self.sizes[k] for k in nodes)])
 
-    def check_overflow(self, rows: Tensor, nodes: Nodes) -> None:
-        """Stop deriving errors if numbers could overflow; `rows` (1 + units, ...) are the sizes of their terms."""
-        sizes = self.largest_sizes(rows, nodes)
+    def check_overflow(self, sizes: Tensor) -> None:
+        """Stop deriving errors if numbers of these largest sizes could overflow."""
         largest = float(sizes[sizes.isfinite()].max()) if sizes.isfinite().any() else 0.0  # others are masks
         if largest > self.largest / 2 and not self.exact:
             self.unknown = f"numbers up to {largest:.2g} may be too large for a format that ends at {self.largest:.2g}"
@@ -162,7 +162,7 @@ class Recording:
                 return known
             part = self.activate(function, symbol[where], beyond, limit)  # type: ignore[arg-type]
             return _scattered(part, where, symbol.shape, known)
-        sizes = self.largest_sizes(symbol.basis.abs() + symbol.error, symbol.nodes).flatten() + 1.0
+        sizes = symbol.largest().flatten() + 1.0
         if function in ("sigmoid", "tanh"):
             sizes = sizes.clamp(max=2.0)
         elif function not in STEEPEST:
@@ -171,11 +171,11 @@ class Recording:
 
     def known(self, node: Node, symbol: "Symbol") -> "Symbol":
         """Return the numbers of a node with one operand, if that does not depend on the command."""
-        given, error = symbol.basis[0].numpy(), symbol.error[0].numpy()
+        given, error = (part.reshape(symbol.shape).numpy() for part in symbol.constants)
         value = np.asarray(node.kind.points(given))
         moved = node.error([given - error], [given + error], [error])
         off = moved + node.slip * node.kind.size([np.abs(given) + error], np.abs(value) + moved)
-        return Symbol(self, torch.from_numpy(value)[None], torch.from_numpy(np.asarray(off))[None])
+        return Symbol.of_constants(self, torch.from_numpy(value), torch.from_numpy(np.asarray(off)))
 
     def append(
         self,
@@ -194,9 +194,10 @@ class Recording:
         self.nodes.append(Node(kind, operands, errors, slip, limit))
         self.made.append(symbols[0])
         self.sizes.append(sizes)
-        basis = torch.cat([torch.zeros(1, len(sizes)), torch.eye(len(sizes))]).double()
-        shape = symbols[0].basis.shape[1:] if len(sizes) == symbols[0].basis[0].numel() else (len(sizes),)
-        return Symbol(self, basis.reshape(-1, *shape), torch.zeros(len(basis), *shape).double(), (len(self.nodes),))
+        terms = torch.eye(len(sizes), dtype=torch.float64)
+        shape = symbols[0].shape if len(sizes) == symbols[0].numel() else (len(sizes),)
+        terms, where = torch.stack([terms, torch.zeros_like(terms)]), torch.arange(len(sizes))
+        return Symbol(self, shape, terms.new_zeros(2, len(sizes)), where, terms, (len(self.nodes),))
 
     def affine(self, rows: Tensor, nodes: Nodes) -> Affine:
         """Return coefficients (1 + units, ...) of entries as an affine function of the nodes."""
@@ -214,7 +215,7 @@ class Recording:
         return (
             self.nodes[k - 1].kind == Elementwise(function)
             and (made.nodes, made.shape) == (symbol.nodes, symbol.shape)
-            and torch.equal(made.basis, symbol.basis)
+            and made.equals(symbol)
             and torch.equal(output.basis.flatten(1), torch.cat([identity.new_zeros(1, len(identity)), identity]))
         )
 
@@ -223,7 +224,8 @@ class Recording:
         basis, error = output.basis[:, 0, :].numpy().copy(), output.error[:, 0, :].numpy().copy()
         masked = basis[0] <= IMPOSSIBLE
         basis[0, masked], error[:, masked] = IMPOSSIBLE, 0.0
-        logits = self.largest_sizes(torch.from_numpy((np.abs(basis) + error)[:, ~masked]), output.nodes).numpy()
+        units = np.append(1.0, self.units_of(output.nodes).numpy())
+        logits = units @ (np.abs(basis) + error)[:, ~masked]
         if self.returns_probabilities and 2.0 * logits.max(initial=0.0) > -np.log(self.least_normal) - len(logits):
             self.needs_all_actions = True
         sizes = (np.abs(basis) + error)[:, ~masked].sum(axis=1, keepdims=True)
@@ -250,37 +252,80 @@ class Recording:
 
 
 class Symbol(Tensor):
-    """A tensor without values, of which only the dependence on the command is known."""
+    """A tensor without values, of which only the dependence on the command is known.
+
+    Each entry is a constant plus coefficients times units, which only the entries at `places` have. The deployed value
+    differs from this combination of the deployed units by at most a constant plus coefficients times |units|.
+    """
 
     recording: Recording
-    basis: Tensor
-    """(1 + units, *shape) in float64: the constant, then the coefficients of the units of its nodes."""
+    constants: Tensor
+    """(2, entries) in float64: the constants of the values and of the rounding errors."""
+    places: Tensor
+    """The entries (V,) that have coefficients, in rising order."""
+    terms: Tensor
+    """(2, units, V): the coefficients of the units of its nodes, of the values and of the rounding errors."""
     nodes: Nodes
     """The nodes on which it depends, in order."""
-    error: Tensor
-    """The rounding error, of the same shape: the deployed value differs from the combination of the deployed units by
-    at most error[0] + error[1] |unit 1| + error[2] |unit 2| + ..."""
     tail: str
     """The name of the softmax, log_softmax or logsumexp that was applied to it; few operations may follow."""
     shared: bool
     """Whether another symbol may be a view of the same memory. Writing into it is then not supported."""
-    total_of: Tensor | None = None
-    """Of a logsumexp: the basis of its input."""
+    total_of: "Symbol | None" = None
+    """Of a logsumexp: its input."""
 
     def __new__(
         cls,
         recording: Recording,
-        basis: Tensor,
-        error: Tensor,
+        shape: Sequence[int],
+        constants: Tensor,
+        places: Tensor,
+        terms: Tensor,
         nodes: Nodes = (),
         tail: str = "",
         shared: bool = False,
     ) -> "Symbol":
         make: Any = Tensor._make_wrapper_subclass
-        symbol = make(cls, basis.shape[1:], dtype=recording.dtype, device=recording.device)
-        symbol.recording, symbol.basis, symbol.error, symbol.nodes = recording, basis, error, nodes
-        symbol.tail, symbol.shared = tail, shared
+        symbol = make(cls, tuple(shape), dtype=recording.dtype, device=recording.device)
+        symbol.recording, symbol.constants, symbol.places, symbol.terms = recording, constants, places, terms
+        symbol.nodes, symbol.tail, symbol.shared = nodes, tail, shared
         return symbol
+
+    @classmethod
+    def of_constants(cls, recording: Recording, values: Tensor, errors: Tensor) -> "Symbol":
+        """Return the symbol of values that do not depend on the command."""
+        constants = torch.stack([values.flatten(), errors.flatten()])
+        return cls(recording, values.shape, constants, torch.arange(0), constants.new_zeros(2, 0, 0))
+
+    def copy(self, **changes: Any) -> "Symbol":
+        """Return a symbol of the same numbers, with some changes."""
+        fields = "shape", "constants", "places", "terms", "nodes", "tail", "shared"
+        return Symbol(self.recording, **({name: getattr(self, name) for name in fields} | changes))
+
+    def overwrite(self, other: "Symbol") -> None:
+        """Take the numbers of another symbol of the same shape."""
+        for name in ("constants", "places", "terms", "nodes", "tail"):
+            setattr(self, name, getattr(other, name))
+
+    def add_error(self, error: Tensor | float) -> None:
+        """Add an error to those of all entries. Only for new symbols."""
+        self.constants = torch.stack([self.constants[0], self.constants[1] + error])
+
+    @property
+    def basis(self) -> Tensor:
+        """The constants, then the coefficients of each unit: (1 + units, *shape)."""
+        return self._rows(0)
+
+    @property
+    def error(self) -> Tensor:
+        """The rounding errors, like `basis`."""
+        return self._rows(1)
+
+    def _rows(self, part: int) -> Tensor:
+        rows = self.constants.new_zeros(1 + self.terms.shape[1], self.constants.shape[1])
+        rows[0] = self.constants[part]
+        rows[1:, self.places] = self.terms[part]
+        return rows.reshape(-1, *self.shape)
 
     @property
     def is_constant(self) -> bool:
@@ -288,12 +333,31 @@ class Symbol(Tensor):
         return not self.nodes
 
     @property
+    def is_exact(self) -> bool:
+        """Whether no number is rounded."""
+        return not (self.constants[1].any() or self.terms[1].any())
+
+    @property
     def varies(self) -> Tensor:
         """Which entries depend on the command, even if only by their rounding error."""
-        return (self.basis[1:] != 0).any(dim=0) | (self.error[1:] != 0).any(dim=0)
+        varies = torch.zeros(self.constants.shape[1], dtype=torch.bool)
+        varies[self.places] = (self.terms != 0).any(dim=1).any(dim=0)
+        return varies.reshape(self.shape)
+
+    def largest(self) -> Tensor:
+        """Return the largest sizes of the entries, with their rounding errors."""
+        sizes = self.constants[0].abs() + self.constants[1]
+        units = self.recording.units_of(self.nodes)
+        return sizes.index_add(0, self.places, units @ self.terms[0].abs() + units @ self.terms[1]).reshape(self.shape)
+
+    def equals(self, other: "Symbol") -> bool:
+        """Return whether another symbol has the same values, before rounding."""
+        if (self.nodes, self.shape) != (other.nodes, other.shape) or not torch.equal(self.places, other.places):
+            return False
+        return torch.equal(self.constants[0], other.constants[0]) and torch.equal(self.terms[0], other.terms[0])
 
     def __repr__(self, **_: Any) -> str:  # type: ignore[override]
-        return f"<Symbol: shape {tuple(self.basis.shape[1:])}>"
+        return f"<Symbol: shape {tuple(self.shape)}>"
 
     @classmethod
     def __torch_function__(cls, func: Any, types: Any, args: Any = (), kwargs: Any = None) -> Any:
@@ -347,7 +411,7 @@ def _operate(name: str, function: Any, args: Arguments, kwargs: Named) -> Any:
         function = getattr(torch, name, function)
     whole = name == "to" and any(not getattr(kind, "is_floating_point", True) for kind in (*args[1:], *kwargs.values()))
     exact = whole or name in _READS_VALUES | _EXACT
-    if exact and all(symbol.is_constant and not symbol.error.any() for symbol in symbols):
+    if exact and all(symbol.is_constant and symbol.is_exact for symbol in symbols):
         deployed = _each((args, kwargs), lambda tensor: _deployed(tensor) if isinstance(tensor, Symbol) else tensor)
         return function(*deployed[0], **deployed[1])
     if name in _READS_VALUES:
@@ -375,15 +439,15 @@ def _write(target: Any, result: Symbol, name: str) -> Symbol:
     """Write a result into the symbol itself, as an in-place operation does."""
     if target is result:
         return result
-    if not isinstance(target, Symbol) or target.shared or target.basis.shape[1:] != result.basis.shape[1:]:
+    if not isinstance(target, Symbol) or target.shared or target.shape != result.shape:
         raise NotWhiteBox(f"{name.strip('_')} in place, into memory that another tensor shares")
-    target.basis, target.error, target.nodes, target.tail = result.basis, result.error, result.nodes, result.tail
+    target.overwrite(result)
     return target
 
 
 def _deployed(symbol: Symbol) -> Tensor:
     """Return the value of a constant symbol in the module's own precision."""
-    return symbol.basis[0].to(symbol.recording.device, symbol.recording.dtype)
+    return symbol.constants[0].reshape(symbol.shape).to(symbol.recording.device, symbol.recording.dtype)
 
 
 def symbols_in(value: Any) -> list[Symbol]:
@@ -420,8 +484,21 @@ def _errors(tensor: Tensor) -> Tensor:
 def move(function: Any, args: Arguments, kwargs: Named, shared: bool = False) -> Any:
     """Apply an operation that only moves the entries of its only symbol."""
     symbol = _only_symbol(args, kwargs)
-    basis, error = (_applied(function, args, kwargs, symbol, part, _basis) for part in (symbol.basis, symbol.error))
-    return _wrapped(symbol.recording, basis, error, symbol.nodes, shared)
+    args, kwargs = _each((args, kwargs), lambda tensor: _entries(symbol) if tensor is symbol else _basis(tensor)[0])
+    return _picked(symbol, function(*args, **kwargs), shared)
+
+
+def _picked(symbol: Symbol, places: Any, shared: bool = False) -> Any:
+    """Return the entries of a symbol at some places, which have the shape of the result."""
+    if isinstance(places, tuple | list):
+        return tuple(_picked(symbol, part, shared) for part in places)
+    flat, column = places.flatten(), torch.full((symbol.numel(),), -1)
+    column[symbol.places] = torch.arange(len(symbol.places))
+    columns = column[flat]
+    where = (columns >= 0).nonzero()[:, 0]
+    terms = symbol.terms[:, :, columns[where]]
+    constants = symbol.constants[:, flat]
+    return symbol.copy(shape=places.shape, constants=constants, places=where, terms=terms, tail="", shared=shared)
 
 
 def linear_in_one(function: Any, args: Arguments, kwargs: Named, terms: int | None = None) -> Any:
@@ -431,18 +508,70 @@ def linear_in_one(function: Any, args: Arguments, kwargs: Named, terms: int | No
     """
     symbol = _only_symbol(args, kwargs)
     args, kwargs = _with_copies(symbol, (args, kwargs))
+    count = symbol.numel() if terms is None else terms
     basis = _applied(function, args, kwargs, symbol, symbol.basis, _basis)
     size = _applied(function, args, kwargs, symbol, symbol.basis.abs(), _sizes)
     moved = _applied(function, args, kwargs, symbol, symbol.error, lambda tensor: _sizes(tensor) + _errors(tensor))
     if len(symbols_in((args, kwargs))) > 1:  # the others are constants, which may be off
         moved = moved.abs() + _applied(function, args, kwargs, symbol, symbol.basis.abs(), _errors).abs()
-    recording, count = symbol.recording, symbol.basis[0].numel() if terms is None else terms
-    error = moved.abs()
-    size = size.abs().add_(error)
-    recording.check_overflow(size, symbol.nodes)
-    error.add_(size, alpha=recording.gamma(count))
-    error[0] += (count + recording.spare_operations) * recording.smallest
-    return _wrapped(recording, basis, error, symbol.nodes, shared=False)
+    rows = [part.reshape(len(part), -1) for part in (basis, moved.abs(), size.abs())]
+    where = torch.stack([(part[1:] != 0).any(dim=0) for part in rows]).any(dim=0).nonzero()[:, 0]
+    constants, coefficients = (
+        torch.stack(parts) for parts in ([part[0] for part in rows], [part[1:, where] for part in rows])
+    )
+    result = symbol.copy(
+        shape=basis.shape[1:], constants=constants[:2], places=where, terms=coefficients[:2], tail="", shared=False
+    )
+    return _with_rounding(result, constants[2], coefficients[2], count)
+
+
+def _with_rounding(symbol: Symbol, constants: Tensor, terms: Tensor, count: int, spare: int | None = None) -> Symbol:
+    """Return a symbol with the rounding errors of sums of `count` products of these sizes, (entries,) and (units, V).
+
+    Numbers close to 0 may be lost in all of these operations and in some more, `spare`.
+    """
+    recording = symbol.recording
+    constants, terms = constants + symbol.constants[1], terms + symbol.terms[1]
+    recording.check_overflow(constants.index_add(0, symbol.places, recording.units_of(symbol.nodes) @ terms))
+    gamma, lost = recording.gamma(count), count + (recording.spare_operations if spare is None else spare)
+    off = symbol.constants[1] + gamma * constants + lost * recording.smallest
+    moved = symbol.terms[1] + gamma * terms
+    return symbol.copy(constants=torch.stack([symbol.constants[0], off]), terms=torch.stack([symbol.terms[0], moved]))
+
+
+def _scaled_by(symbol: Symbol, factor: Tensor, off: Tensor | None = None) -> Symbol:
+    """Return the products of the entries with numbers of the same shape, which may be off."""
+    factor, parts = factor.flatten(), []
+    off = None if off is None else off.flatten()
+    for part, which in ((symbol.constants, slice(None)), (symbol.terms, symbol.places)):
+        error = part[1] * factor[which].abs()
+        if off is not None:
+            error = error + (part[0].abs() + part[1]) * off[which]
+        parts.append(torch.stack([part[0] * factor[which], error]))
+    constants, terms = parts
+    scaled = symbol.copy(constants=constants, terms=terms, tail="", shared=False)
+    return _with_rounding(scaled, constants[0].abs(), terms[0].abs(), 1)
+
+
+def _times_matrix(symbol: Symbol, weight: Tensor, terms: int) -> Symbol:
+    """Return the products of a matrix (n, size) and the vectors along the last axis, of which few may vary."""
+    size = weight.shape[1]
+    vectors, places = torch.unique(symbol.places // size, return_inverse=True)
+    rows = symbol.terms.new_zeros(2, symbol.terms.shape[1], len(vectors), size)
+    rows[:, :, places, symbol.places % size] = symbol.terms
+    given = symbol.constants.reshape(2, -1, size)
+    absolute = weight.abs()
+
+    def times(values: Tensor, matrix: Tensor) -> Tensor:
+        return (values @ matrix.T).flatten(-2)
+
+    constants = torch.stack([times(given[0], weight), times(given[1], absolute)])
+    result = torch.stack([times(rows[0], weight), times(rows[1], absolute)])
+    where = (vectors[:, None] * len(weight) + torch.arange(len(weight))).flatten()
+    product = symbol.copy(
+        shape=(*symbol.shape[:-1], len(weight)), constants=constants, places=where, terms=result, tail="", shared=False
+    )
+    return _with_rounding(product, times(given[0].abs(), absolute), times(rows[0].abs(), absolute), terms)
 
 
 def _only_symbol(args: Arguments, kwargs: Named) -> Symbol:
@@ -460,7 +589,7 @@ def _with_copies(symbol: Symbol, value: Any) -> Any:
 
     def copied(tensor: Tensor) -> Tensor:
         again = tensor is symbol and next(places) > 0
-        return Symbol(symbol.recording, symbol.basis, symbol.error, symbol.nodes) if again else tensor
+        return symbol.copy() if again else tensor
 
     return _each(value, copied)
 
@@ -479,42 +608,63 @@ def _applied(
 
 def linear_in_all(function: Any, args: Arguments, kwargs: Named) -> Any:
     """Apply an operation that only joins the entries of its tensors; constant tensors only change the constant."""
-    recording, nodes = symbols_in((args, kwargs))[0].recording, _all_nodes((args, kwargs))
-    basis, error = (_together(function, args, kwargs, part) for part in (_basis, _errors))
-    return _wrapped(recording, basis, error, nodes, shared=False)
+    recording, parts = symbols_in((args, kwargs))[0].recording, []  # type: Recording, list[Symbol]
+
+    def entries(tensor: Tensor) -> Tensor:
+        part = tensor if isinstance(tensor, Symbol) else recording.constant(tensor)
+        start = sum(one.numel() for one in parts)
+        parts.append(part)
+        return torch.arange(start, start + part.numel()).reshape(part.shape)
+
+    args, kwargs = _each((args, kwargs), entries)
+    nodes, starts = _all_nodes(parts), np.cumsum([0, *(part.numel() for part in parts)])
+    joined = Symbol(
+        recording,
+        (int(starts[-1]),),
+        torch.cat([part.constants for part in parts], dim=1),
+        torch.cat([part.places + int(start) for part, start in zip(parts, starts[:-1], strict=True)]),
+        torch.cat([_aligned(part, nodes) for part in parts], dim=2),
+        nodes,
+    )
+    return _picked(joined, function(*args, **kwargs))
 
 
 def add(function: Any, args: Arguments, kwargs: Named) -> Any:
     """Return a sum or a difference; constant tensors change only the constant."""
-    recording, nodes = symbols_in((args, kwargs))[0].recording, _all_nodes((args, kwargs))
-    basis = _together(function, args, kwargs, _basis)
-    factor = max(1.0, abs(float(kwargs.get("alpha", 1.0))))
-    size, error = (_together(torch.add, args, {}, part) for part in (_sizes, _errors))
-    if factor > 1.0:
-        size, error = factor * size, factor * error
-    size += error  # in place, here and below, because symbols of transformers take 100 MB and more
-    recording.check_overflow(size, nodes)
-    error.add_(size, alpha=recording.gamma(1))
-    error[0] += 0.0 if recording.exact else recording.smallest
-    return _wrapped(recording, basis, error, nodes, shared=False)
+    recording = symbols_in((args, kwargs))[0].recording
+    one, nothing = torch.ones(1, dtype=torch.float64), torch.zeros(1, dtype=torch.float64)
+    signs = [float(function(*pair, **kwargs)) for pair in ((one, nothing), (nothing, one))]
+    shape, parts = np.broadcast_shapes(*(tensor.shape for tensor in args)), []
+    for tensor in args:
+        part = tensor if isinstance(tensor, Symbol) else recording.constant(tensor)
+        parts.append(part if part.shape == shape else _picked(part, _entries(part).expand(shape)))
+    nodes, numel = _all_nodes(parts), math.prod(shape)
+    varies = torch.zeros(numel, dtype=torch.bool)
+    for part in parts:
+        varies[part.places] = True
+    where, column = varies.nonzero()[:, 0], torch.cumsum(varies, dim=0) - 1
+    # Sums in place, because symbols of transformers are large.
+    units = len(recording.units_of(nodes))
+    terms, sizes = torch.zeros(2, units, len(where)).double(), torch.zeros(units, len(where)).double()
+    constants, size = torch.zeros(2, numel).double(), torch.zeros(numel).double()
+    for part, sign in zip(parts, signs, strict=True):
+        given, columns, share = _aligned(part, nodes), column[part.places], abs(sign)
+        constants += part.constants * part.constants.new_tensor([[sign], [share]])
+        size += share * part.constants[0].abs()
+        terms[0].index_add_(1, columns, given[0], alpha=sign)
+        terms[1].index_add_(1, columns, given[1], alpha=share)
+        sizes.index_add_(1, columns, given[0].abs(), alpha=share)
+    total = Symbol(recording, shape, constants, where, terms, nodes)
+    return total if recording.exact else _with_rounding(total, size, sizes, 1, spare=0)
+
+
+def _entries(symbol: Tensor) -> Tensor:
+    """Return the number of each entry."""
+    return torch.arange(symbol.numel()).reshape(symbol.shape)
 
 
 def _all_nodes(value: Any) -> Nodes:
     return tuple(sorted({node for symbol in symbols_in(value) for node in symbol.nodes}))
-
-
-def _together(function: Any, args: Arguments, kwargs: Named, part: Callable[[Tensor], Tensor]) -> Any:
-    """Apply a function to a part of all tensors, row by row: their bases, the sizes of these, or their errors."""
-    nodes, rows_of = _all_nodes((args, kwargs)), []
-    sizes = symbols_in((args, kwargs))[0].recording.sizes
-    _each((args, kwargs), lambda tensor: rows_of.append(_aligned(tensor, part(tensor), nodes, sizes)))
-
-    def at(*rows: Tensor) -> Any:
-        following = iter(rows)
-        rest = _each((args, kwargs), lambda _: next(following))
-        return function(*rest[0], **rest[1])
-
-    return torch.vmap(at)(*rows_of)
 
 
 def _each(value: Any, change: Callable[[Tensor], Any]) -> Any:
@@ -526,21 +676,16 @@ def _each(value: Any, change: Callable[[Tensor], Any]) -> Any:
     return {key: _each(item, change) for key, item in value.items()} if isinstance(value, dict) else value
 
 
-def _aligned(tensor: Tensor, rows: Tensor, nodes: Nodes, sizes: Sequence[Tensor]) -> Tensor:
-    """Return the rows (1 + units, ...) of a tensor with zero coefficients for the units of further nodes."""
-    own = tensor.nodes if isinstance(tensor, Symbol) else ()
-    if own == nodes:
-        return rows
-    parts = dict(zip(own, torch.split(rows[1:], [len(sizes[k]) for k in own]), strict=True))
-    zeros = {k: rows.new_zeros(len(sizes[k]), *rows.shape[1:]) for k in nodes if k not in parts}
-    return torch.cat([rows[:1], *((parts | zeros)[k] for k in nodes)])
-
-
-def _wrapped(recording: Recording, bases: Any, errors: Any, nodes: Nodes, shared: bool) -> Any:
-    if isinstance(bases, tuple | list):
-        pairs = zip(bases, errors, strict=True)
-        return tuple(_wrapped(recording, basis, error, nodes, shared) for basis, error in pairs)
-    return Symbol(recording, bases, errors, nodes, shared=shared)
+def _aligned(symbol: Symbol, nodes: Nodes) -> Tensor:
+    """Return the coefficients (2, units, V) of a symbol with those of further nodes, which are zero."""
+    if symbol.nodes == nodes:
+        return symbol.terms
+    sizes = symbol.recording.sizes
+    parts = dict(
+        zip(symbol.nodes, torch.split(symbol.terms, [len(sizes[k]) for k in symbol.nodes], dim=1), strict=True)
+    )
+    zeros = {k: symbol.terms.new_zeros(2, len(sizes[k]), len(symbol.places)) for k in nodes if k not in parts}
+    return torch.cat([symbol.terms[:, :0], *((parts | zeros)[k] for k in nodes)], dim=1)
 
 
 @contextmanager
@@ -561,9 +706,8 @@ def _off_by(x: Any, *limits: Any) -> Any:
     """Return a symbol with additional rounding errors: those of limits that were computed from the state."""
     for limit in limits:
         if isinstance(limit, Symbol):
-            error = x.error.clone()
-            error[0] = error[0] + 2.0 * limit.error[0]
-            x = Symbol(x.recording, x.basis, error, x.nodes, x.tail)
+            x = x.copy(shared=False)
+            x.add_error(2.0 * limit.constants[1].reshape(limit.shape).expand(x.shape).flatten())
     return x
 
 
@@ -693,13 +837,16 @@ def _cast(function: Any, args: Arguments, kwargs: Named) -> Any:
     dtypes = [kind for kind in kinds if isinstance(kind, torch.dtype)]
     if not all(dtype.is_floating_point for dtype in dtypes):
         raise NotWhiteBox("rounding of values that depend on the command to integers")
-    symbol.shared, recording, error = True, symbol.recording, symbol.error
+    symbol.shared, recording, cast = True, symbol.recording, symbol.copy(shared=True)
     for dtype in dtypes:
         recording.round_to(dtype)
-        recording.check_overflow(symbol.basis.abs() + error, symbol.nodes)
-        error = error + unit_roundoff(dtype) * (symbol.basis.abs() + error)
-        error[0] += smallest_number(dtype)
-    return Symbol(recording, symbol.basis, error, symbol.nodes, symbol.tail, shared=True)
+        recording.check_overflow(cast.largest())
+        share, parts = unit_roundoff(dtype), (cast.constants, cast.terms)
+        cast.constants, cast.terms = (
+            torch.stack([part[0], part[1] + share * (part[0].abs() + part[1])]) for part in parts
+        )
+        cast.add_error(smallest_number(dtype))
+    return cast
 
 
 def _sum(function: Any, args: Arguments, kwargs: Named) -> Any:
@@ -720,9 +867,9 @@ def _difference(function: Any, args: Arguments, kwargs: Named) -> Any:
         return _sum(function, args, kwargs)
     if not (isinstance(total, Symbol) and isinstance(args[0], Symbol) and total.tail == "logsumexp"):
         raise NotWhiteBox("logsumexp of values that depend on the command")
-    if len(args) + len(kwargs) > 2 or total.total_of is None or not torch.equal(total.total_of, args[0].basis):
+    if len(args) + len(kwargs) > 2 or total.total_of is None or not args[0].equals(total.total_of):
         raise NotWhiteBox("logsumexp of another tensor than the one it is subtracted from")
-    return Symbol(args[0].recording, args[0].basis, args[0].error, args[0].nodes, "log_softmax")
+    return args[0].copy(tail="log_softmax", shared=False)
 
 
 def _quotient(function: Any, args: Arguments, kwargs: Named) -> Any:
@@ -732,11 +879,12 @@ def _quotient(function: Any, args: Arguments, kwargs: Named) -> Any:
     if isinstance(divisor, Symbol) and not divisor.is_constant:
         raise NotWhiteBox("a division by values that depend on the command")
     if not isinstance(divisor, Symbol):
-        return linear_in_one(function, args, kwargs, terms=1)
-    value, error = divisor.basis, divisor.error
+        return _times(function, args, kwargs)
+    value, error = (part.reshape(divisor.shape) for part in divisor.constants)
     if not (value.abs() > 2.0 * error).all():
         raise NotWhiteBox("a division by a value that may be 0")
-    inverse = Symbol(divisor.recording, 1.0 / value, error / (value.abs() * (value.abs() - error)))
+    off = error / (value.abs() * (value.abs() - error))
+    inverse = Symbol.of_constants(divisor.recording, 1.0 / value, off)
     return args[0] * inverse
 
 
@@ -754,20 +902,31 @@ def _matrix_product(function: Any, args: Arguments, kwargs: Named) -> Any:
     left, right = (*args, *kwargs.values())[:: -1 if getattr(function, "__name__", "") == "__rmatmul__" else 1]
     if all(isinstance(factor, Symbol) and not factor.is_constant for factor in (left, right)):
         return contract(left, right)
+    if isinstance(left, Symbol) and left.ndim > 1 and not isinstance(right, Symbol) and right.ndim == 2:
+        return _times_matrix(left, constant(right).double().T, left.shape[-1])
     return linear_in_one(function, args, kwargs, terms=left.shape[-1])
 
 
 def _linear(function: Any, args: Arguments, kwargs: Named) -> Any:
     bias = args[2] if len(args) > 2 else kwargs.pop("bias", None)
-    if bias is None:
-        return linear_in_one(function, args[:2], kwargs, terms=args[0].shape[-1])
-    return function(*args[:2], **kwargs) + bias
+    x, weight = (args[k] if len(args) > k else kwargs[name] for k, name in enumerate(("input", "weight")))
+    if isinstance(x, Symbol) and not isinstance(weight, Symbol) and weight.ndim == 2:
+        product = _times_matrix(x, constant(weight).double(), x.shape[-1])
+    else:
+        product = linear_in_one(function, (x, weight), {}, terms=x.shape[-1])
+    return product if bias is None else product + bias
 
 
 def _reduction(function: Any, args: Arguments, kwargs: Named) -> Any:
     """Sum or average some axes."""
-    outputs = function(torch.empty(args[0].shape, device="meta"), *args[1:], **kwargs)
-    return linear_in_one(function, args, kwargs, terms=args[0].numel() // max(1, outputs.numel()))
+    x, ones = args[0], torch.ones(args[0].shape, dtype=torch.float64)
+    shares = function(ones, *args[1:], **kwargs)
+    dim = args[1] if len(args) > 1 else kwargs.get("dim")
+    terms = x.numel() // max(1, shares.numel())
+    if dim in (-1, x.ndim - 1, [-1], (-1,)) and x.shape[-1] and shares.numel():
+        share = shares.flatten()[:1] / x.shape[-1]  # of each number: 1 for a sum, else one over their count
+        return _times_matrix(x, share.expand(1, x.shape[-1]), terms).copy(shape=shares.shape)
+    return linear_in_one(function, args, kwargs, terms=terms)
 
 
 def _convolution(function: Any, args: Arguments, kwargs: Named) -> Any:
@@ -822,6 +981,11 @@ def _dropout(x: Symbol, p: float = 0.5, training: bool = True, train: bool = Fal
     return x
 
 
+def _negated(x: Symbol) -> Symbol:
+    constants, terms = (torch.stack([-part[0], part[1]]) for part in (x.constants, x.terms))
+    return x.copy(constants=constants, terms=terms, tail="", shared=False)
+
+
 def _activation(name: Function) -> Operation:
     return _called(lambda x: x.recording.activate(name, x), input="x")
 
@@ -860,22 +1024,41 @@ def _product(function: Any, args: Arguments, kwargs: Named) -> Any:
                 return x.recording.activate("silu", x)
         if not any(symbol.is_constant for symbol in symbols):
             return multiply(symbols[0], symbols[1])
-    return linear_in_one(function, args, kwargs, terms=1)
+    return _times(function, args, kwargs)
+
+
+def _times(function: Any, args: Arguments, kwargs: Named) -> Any:
+    """Return products of the entries of a symbol with numbers, or quotients."""
+    symbol = _only_symbol(args, kwargs)
+    args, kwargs = _with_copies(symbol, (args, kwargs))
+    ones, others = (
+        torch.ones(symbol.shape, dtype=torch.float64),
+        [one for one in symbols_in((args, kwargs)) if one is not symbol],
+    )
+
+    def times(of_constant: Callable[[Tensor], Tensor]) -> Any:
+        rest = _each((args, kwargs), lambda tensor: ones if tensor is symbol else of_constant(tensor)[0])
+        return function(*rest[0], **rest[1])
+
+    factor = times(_basis)
+    off = times(_errors).abs() if others else None
+    symbol = symbol if symbol.shape == factor.shape else _picked(symbol, _entries(symbol).expand(factor.shape))
+    return _scaled_by(symbol, factor, off)
 
 
 def multiply(x: Any, y: Any, limit: float = np.inf) -> Symbol:
     """Return the products of the entries of two symbols as a node; of squares, if both are the same."""
-    recording, square = x.recording, x is y or (x.nodes == y.nodes and torch.equal(x.basis, y.basis))
+    recording, square = x.recording, x is y or x.equals(y)
     x, y = (tensor.expand(np.broadcast_shapes(x.shape, y.shape)) for tensor in (x, y))
     if np.isinf(limit) and not (vary := x.varies & y.varies).all():  # tokens of which one or both factors are known
         (fixed, moving), (base, others) = _split(x), _split(y)
         total, where = fixed * y + moving * base, vary.nonzero(as_tuple=True)
         return total + _scattered(multiply(moving[where], others[where]), where, x.shape) if len(where[0]) else total
     operands = (x,) if square else (x, y)
-    sizes = [recording.largest_sizes(one.basis.abs() + one.error, one.nodes).flatten() for one in operands]
+    sizes = [one.largest().flatten() for one in operands]
     largest = (sizes[0] * sizes[-1]).clamp(max=limit)
     result = recording.append(Product(), operands, largest, recording.gamma(1), limit)
-    result.error[0] += recording.smallest
+    result.add_error(recording.smallest)
     return result
 
 
@@ -883,46 +1066,45 @@ def contract(x: Any, y: Any) -> Any:
     """Return the product of matrices (..., n, k) and (..., k, m) that both depend on the command.
 
     Of x = x0 + dx and y = y0 + dy, with constants x0 and y0, only dx dy is a node, and only where both vary. The result
-    is the sum of x0 y, dx y0 and dx dy.
+    is the sum of x0 y, dx y0 and dx dy. All are rounded like sums of k terms.
     """
     recording = x.recording
     if x.ndim < 2 or y.ndim < 2:
         raise NotWhiteBox("a product of two vectors that both depend on the command")
     x, y = (tensor.expand(*np.broadcast_shapes(x.shape[:-2], y.shape[:-2]), *tensor.shape[-2:]) for tensor in (x, y))
     (fixed, moving), (base, others) = _split(x), _split(y)
-    total = fixed @ y + moving @ base
+    total, terms = fixed @ y + moving @ base, x.shape[-1]
+    inner = x.varies.flatten(0, -2).any(0) & y.varies.transpose(-1, -2).flatten(0, -2).any(0)  # (k,)
+    x, y, moving, others = x[..., inner], y[..., inner, :], moving[..., inner], others[..., inner, :]
     where = (x.varies.any(-1)[..., :, None] & y.varies.any(-2)[..., None, :]).nonzero(as_tuple=True)  # (..., n, m)
     if not len(where[0]):
         return total
-    terms = x.shape[-1]
     left = moving[(*where[:-2], where[-2])].reshape(-1)
     right = others.transpose(-1, -2)[(*where[:-2], where[-1])].reshape(-1)
-    sizes = [recording.largest_sizes(one.basis.abs() + one.error, one.nodes) for one in (left, right)]
-    largest = (sizes[0] * sizes[1]).reshape(-1, terms).sum(dim=1)
-    node = recording.append(Product(terms), (left, right), largest, recording.gamma(terms))
-    node.error[0] += terms * recording.smallest
+    sizes = [one.largest() for one in (left, right)]
+    largest = (sizes[0] * sizes[1]).reshape(-1, int(inner.sum())).sum(dim=1)
+    node = recording.append(Product(int(inner.sum())), (left, right), largest, recording.gamma(terms))
+    node.add_error(terms * recording.smallest)
     return total + _scattered(node, where, total.shape)
 
 
 def _split(x: Symbol) -> tuple[Any, Any]:
     """Return the constants of a symbol, and the rest; where it varies, the rest has the whole rounding error."""
-    varies, rest = x.varies, x.basis.clone()
-    rest[0] = 0.0
-    fixed = Symbol(x.recording, x.basis[:1], torch.where(varies, 0.0, x.error[:1]))
-    return fixed, Symbol(x.recording, rest, torch.where(varies, x.error, 0.0), x.nodes)
+    values, errors = x.constants
+    varies = x.varies.flatten()
+    fixed = Symbol.of_constants(x.recording, values.reshape(x.shape), torch.where(varies, 0.0, errors).reshape(x.shape))
+    rest = torch.stack([torch.zeros_like(values), torch.where(varies, errors, 0.0)])
+    return fixed, x.copy(constants=rest, tail="", shared=False)
 
 
 def _scattered(symbol: Any, where: tuple[Tensor, ...], shape: Sequence[int], base: Symbol | None = None) -> Symbol:
     """Return a symbol of a shape with the entries of another one at some places, and a constant or 0 elsewhere."""
     places = torch.from_numpy(np.ravel_multi_index([index.numpy() for index in where], tuple(shape)))
-    rows = []
-    for part in ("basis", "error"):
-        given = getattr(symbol, part).flatten(1)
-        spread = given.new_zeros(len(given), math.prod(shape))
-        if base is not None:
-            spread[0] = getattr(base, part).flatten()
-        rows.append(spread.index_copy(1, places, given).reshape(-1, *shape))
-    return Symbol(symbol.recording, rows[0], rows[1], symbol.nodes)
+    constants = symbol.constants.new_zeros(2, math.prod(shape)) if base is None else base.constants.clone()
+    constants[:, places] = symbol.constants
+    spread = symbol.copy(shape=shape, constants=constants, places=places[symbol.places], tail="", shared=False)
+    order = spread.places.argsort()
+    return spread.copy(places=spread.places[order], terms=spread.terms[:, :, order])
 
 
 _MASKED = -1e5
@@ -931,21 +1113,20 @@ _MASKED = -1e5
 
 def softmax_node(x: Any) -> Any:
     """Return the softmax over the last axis as a node, where it depends on the command."""
-    recording, masked = x.recording, x.basis[0] <= IMPOSSIBLE
-    basis, error = x.basis.clone(), x.error.clone()
-    basis[:, masked], error[:, masked] = 0.0, 0.0
-    basis[0, masked] = _MASKED
-    x = Symbol(recording, basis, error, x.nodes)
+    recording, masked = x.recording, x.constants[0] <= IMPOSSIBLE
+    constants, kept = x.constants.clone(), ~masked[x.places]
+    constants[:, masked] = constants.new_tensor([[_MASKED], [0.0]])
+    x = x.copy(constants=constants, places=x.places[kept], terms=x.terms[:, :, kept], tail="", shared=False)
     varies, count = x.varies.any(-1), x.shape[-1]
     # The exponentials and their sum are rounded, and of attention in blocks, the blocks are scaled.
     slip = 4.0 * recording.activation_roundings * min(recording.unit, FLOAT32) + 2.0 * recording.gamma(count)
     slip += 4.0 * recording.unit if recording.unit > FLOAT32 else 0.0
     known = recording.known(Node(Softmax(count), (), slip=slip), x)
-    known.error[:, masked] = 0.0
+    known.constants[1, masked] = 0.0
     if not varies.any():
         return known
     where = varies.nonzero(as_tuple=True)
-    groups, slips = x[where].reshape(-1), np.where(masked, 0.0, slip)[varies.numpy()].reshape(-1)
+    groups, slips = x[where].reshape(-1), np.where(masked.reshape(x.shape), 0.0, slip)[varies.numpy()].reshape(-1)
     node = recording.append(Softmax(count), (groups,), torch.ones(len(slips), dtype=torch.float64), slips)
     every = tuple(index.repeat_interleave(count) for index in where)
     last = torch.arange(count).repeat(len(where[0]))
@@ -1037,9 +1218,9 @@ def _divided(rows: Any, count: int, eps: float) -> Any:
     if rows.is_constant:
         squares = recording.known(Node(kind, (), slip=gamma), flat)
     else:
-        size = recording.largest_sizes(flat.basis.abs() + flat.error, flat.nodes).square()
+        size = flat.largest().square()
         squares = recording.append(kind, (flat,), size.reshape(-1, count).sum(dim=1), gamma)
-    squares.error[0] += count * recording.smallest
+    squares.add_error(count * recording.smallest)
     most = eps**-0.5 * (1.0 + 8.0 * recording.unit)
     inverse = recording.activate("rsqrt", squares.reshape(-1, 1) / count + eps, limit=most)
     if rows.is_constant:
@@ -1150,7 +1331,7 @@ def _assign(function: Any, args: Arguments, kwargs: Named) -> None:
     mask = torch.zeros(target.shape, dtype=torch.bool)
     mask[places] = True
     filled = masked_fill(target, mask, value)
-    target.basis, target.error, target.nodes = filled.basis, filled.error, filled.nodes
+    target.overwrite(filled)
 
 
 def _logsumexp(x: Symbol, dim: Any, keepdim: bool = False) -> Any:
@@ -1158,8 +1339,8 @@ def _logsumexp(x: Symbol, dim: Any, keepdim: bool = False) -> Any:
     axes = [dim] if isinstance(dim, int) else list(dim)
     if not keepdim or axes not in ([-1], [x.ndim - 1]):
         raise NotWhiteBox("logsumexp of values that depend on the command")
-    total = Symbol(x.recording, x.basis[..., :1], x.error[..., :1], x.nodes, "logsumexp")
-    total.total_of = x.basis
+    total = _picked(x, _entries(x)[..., :1]).copy(tail="logsumexp")
+    total.total_of = x
     return total
 
 
@@ -1178,7 +1359,7 @@ def _softmax(name: str) -> Operation:
         if dim not in (-1, symbol.ndim - 1):
             raise NotWhiteBox(f"{name} over axis {dim}, which is not the last")
         symbol.recording.returns_probabilities |= name == "softmax"
-        return Symbol(symbol.recording, symbol.basis, symbol.error, symbol.nodes, name)
+        return symbol.copy(tail=name, shared=False)
 
     return operation
 
@@ -1190,7 +1371,7 @@ def _turn(name: str, before: str, after: str) -> Operation:
         if args[0].tail != before:
             raise NotWhiteBox(f"{name} of values that depend on the command")
         args[0].recording.returns_probabilities = True
-        return Symbol(args[0].recording, args[0].basis, args[0].error, args[0].nodes, after)
+        return args[0].copy(tail=after, shared=False)
 
     return operation
 
@@ -1215,7 +1396,7 @@ OPERATIONS: dict[str, Operation] = {
     **_all(_reduction, "sum mean"),
     "cumsum": linear_in_one,
     **_all(move, "clone repeat repeat_interleave index_select flip roll"),
-    **_all(_called(lambda x: Symbol(x.recording, -x.basis, x.error, x.nodes), input="x"), "neg __neg__"),
+    **_all(_called(_negated, input="x"), "neg __neg__"),
     **_all(_convolution, "conv1d conv2d conv3d"),
     **_all(_product, "mul multiply __mul__ __rmul__"),
     **_all(_matrix_product, "matmul mm bmm mv dot __matmul__ __rmatmul__"),

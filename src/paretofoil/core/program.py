@@ -85,6 +85,8 @@ STEEPEST: dict[Function, float] = {
     "gelu-tanh": 1.13, "mish": 1.09,
 }  # fmt: skip
 """The steepest slope of a function; the others have none, and are steepest at an end of their input."""
+_TURNS: frozenset[Function] = frozenset({"relu", "elu", "softplus", "sigmoid", "tanh"})
+"""Functions that bend around 0 only, or are steepest there."""
 GATED: frozenset[Function] = frozenset({"silu", "gelu", "gelu-tanh", "mish"})
 """Functions x times a gate: their rounding error is a share of the input."""
 
@@ -398,10 +400,10 @@ class Program:
         return derivatives[0] if 0 in derivatives else np.zeros(1)
 
     def inputs(self, commands: np.ndarray) -> np.ndarray:
-        """Return the inputs of all functions of single numbers: (N, d) -> (N, units)."""
-        given = self.run(commands)[1]
-        kinks = [x[0] for x, node in zip(given, self.nodes, strict=True) if isinstance(node.kind, Elementwise)]
-        return np.concatenate([commands[:, :0], *kinks], axis=1)
+        """Return the inputs of all functions that turn at 0: (N, d) -> (N, units)."""
+        turns = [isinstance(node.kind, Elementwise) and node.kind.function in _TURNS for node in self.nodes]
+        given = self.run(commands)[1] if any(turns) else []
+        return np.concatenate([commands[:, :0], *(given[k][0] for k, turn in enumerate(turns) if turn)], axis=1)
 
     def errors(self, commands: np.ndarray) -> np.ndarray:
         """Return the largest rounding error (N, outputs) of the deployed logits; infinite if unknown."""

@@ -143,11 +143,12 @@ class MarginNetwork:
         each margin may follow the first ones.
         """
         width = max((affine.size for affine in self.program.affines[:-1]), default=1)
-        numbers = width if self.uses_taylor else width * max(low.shape[1], self.num_rivals)
+        dim = low.shape[1]
+        terms = len(taylor.monomials(dim).powers) // 4 + 1 if self.uses_taylor else max(dim, self.num_rivals)
         return in_chunks(
             lambda part: self.bound_together(low[part], high[part], level, None if cap is None else cap[part]),
             len(low),
-            numbers,
+            width * terms,
         )
 
     def lower_bounds(self, low: np.ndarray, high: np.ndarray) -> np.ndarray:
@@ -227,7 +228,7 @@ class MarginNetwork:
         return np.abs(self.origin + center @ self.basis.T) + radius @ np.abs(self.basis).T
 
     @cached_property
-    def _stretches(self) -> tuple[float, ...]:
+    def _stretches(self) -> tuple[taylor.Stretch, ...]:
         return taylor.stretches(self.program)
 
     @cached_property

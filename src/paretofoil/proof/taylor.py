@@ -7,10 +7,13 @@ value, or at most 0 if it is an even power with a negative coefficient.
 """
 
 import itertools
+import math
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass
 from functools import cache, cached_property
-from math import factorial
+from itertools import pairwise
+from typing import NamedTuple
+from weakref import WeakKeyDictionary
 
 import numpy as np
 
@@ -23,6 +26,8 @@ DEGREES = {1: 6, 2: 5, 3: 4}
 """The degree of the polynomials, by the number of inputs; the linear bounder bounds programs of more inputs."""
 _ROUNDING = 2.0**-44
 """More than the relative rounding error of one operation on polynomials, as a share of the sizes of its terms."""
+_MOST_BLOCKS, _WORTHWHILE = 4, 0.8
+"""A weight is divided into at most so many blocks, if these have at most this share of its entries."""
 _FAR = 40.0
 """Exponentials of larger numbers are not followed."""
 
@@ -34,12 +39,15 @@ class Monomials:
     degree: int
     powers: np.ndarray  # (M, d)
     starts: np.ndarray  # (degree + 2,): the first monomial of each degree, and M
-    products: tuple[tuple[np.ndarray, np.ndarray], ...]
+    products: tuple[tuple[np.ndarray | slice, np.ndarray | slice], ...]
     """For each monomial: the monomials whose product with it has not too high a degree, and what these products are."""
 
     def by_degree(self, coefficients: np.ndarray) -> np.ndarray:
         """Return the sums of absolute coefficients (M, B, n) of each degree: (degree + 1, B, n)."""
-        return np.add.reduceat(np.abs(coefficients), self.starts[:-1], axis=0)
+        sizes = np.abs(coefficients)
+        if len(sizes) == self.degree + 1:  # of one input
+            return sizes
+        return np.stack([sizes[start:end].sum(axis=0) for start, end in pairwise(self.starts)])
 
 
 @cache
@@ -51,10 +59,15 @@ def monomials(dim: int) -> Monomials:
     products = []
     for one in powers:
         pairs = [(i, tuple(map(sum, zip(one, two, strict=True)))) for i, two in enumerate(powers)]
-        kept = [(i, places[both]) for i, both in pairs if both in places]
-        products.append((np.array([i for i, _ in kept]), np.array([k for _, k in kept])))
+        kept = np.array([(i, places[both]) for i, both in pairs if both in places])
+        products.append((_as_slice(kept[:, 0]), _as_slice(kept[:, 1])))
     starts = np.searchsorted([sum(p) for p in powers], np.arange(degree + 2))
     return Monomials(degree, np.array(powers), starts, tuple(products))
+
+
+def _as_slice(places: np.ndarray) -> np.ndarray | slice:
+    """Return neighbouring places as a slice, which needs no copy."""
+    return slice(places[0], places[-1] + 1) if (np.diff(places) == 1).all() else places
 
 
 @dataclass(frozen=True, eq=False)
@@ -144,15 +157,37 @@ def _multiply(
     for i in range(1, basis.starts[degree + 1]):
         others, places = basis.products[i]
         result[places] += one[i] * two[others]
-    tails = np.cumsum(twos[::-1], axis=0)  # tails[k]: the sum of the highest k + 1 degrees
+    tails = list(itertools.accumulate(twos[::-1]))  # tails[k]: the sum of the highest k + 1 degrees
     beyond = _ROUNDING * ones.sum(axis=0) * tails[-1]
     for k in range(1, basis.degree + 1):
         beyond += ones[k] * tails[k - 1 if k <= degree else -1]
     return result, beyond
 
 
+Places = np.ndarray | slice
+
+
+class Block(NamedTuple):
+    """Rows of a weight, and the columns that are not zero there."""
+
+    rows: Places
+    columns: Places
+    weight: np.ndarray  # (columns, rows)
+    absolute: np.ndarray  # (columns, rows)
+
+
+class Stretch(NamedTuple):
+    """How much a weight (n, size) can stretch vectors."""
+
+    blocks: tuple[Block, ...]
+    """Its parts, since the numbers of a token mostly depend on those of the same token."""
+    lengths: np.ndarray  # (n,): more than the 2-norms of its rows
+    norm: float
+    """More than the largest factor by which it multiplies the 2-norm of a vector."""
+
+
 def upper_bounds(
-    program: Program, stretches: Sequence[float], low: np.ndarray, high: np.ndarray, size: np.ndarray | None = None
+    program: Program, stretches: Sequence[Stretch], low: np.ndarray, high: np.ndarray, size: np.ndarray | None = None
 ) -> HalfSpaces:
     """Return upper bounds of the outputs over boxes low, high (B, d); `stretches` are those of the program.
 
@@ -190,27 +225,68 @@ def upper_bounds(
     return HalfSpaces(np.where(known[:, :, None], slopes, 0.0), np.where(known, offsets, UNBOUNDED))
 
 
-def stretches(program: Program) -> tuple[float, ...]:
-    """Return for each weight, in order, more than the largest factor by which it multiplies the 2-norm of a vector."""
-    weights = [weight for affine in program.affines for weight in affine.weights.values()]
-    return tuple(float(np.linalg.norm(weight, 2)) * (1.0 + 1e-9) for weight in weights)
+def stretches(program: Program) -> tuple[Stretch, ...]:
+    """Return the stretch of each weight, in order."""
+    for affine in program.affines:
+        if affine not in _STRETCHES:
+            _STRETCHES[affine] = tuple(map(_stretch, affine.weights.values()))
+    return tuple(stretch for affine in program.affines for stretch in _STRETCHES[affine])
 
 
-def _of_affine(affine: Affine, models: Sequence[TaylorModel], stretches: Iterator[float]) -> TaylorModel:
+_STRETCHES: WeakKeyDictionary[Affine, tuple[Stretch, ...]] = WeakKeyDictionary()
+"""Those so far, since the programs of a question share most of their affine functions."""
+
+
+def _stretch(weight: np.ndarray) -> Stretch:
+    lengths = np.linalg.norm(weight, axis=1) * (1.0 + _ROUNDING)
+    squares = weight @ weight.T if len(weight) < weight.shape[1] else weight.T @ weight
+    largest = float(np.linalg.eigvalsh(squares)[-1]) if squares.size else 0.0
+    return Stretch(tuple(_blocks(weight)), lengths, max(largest, 0.0) ** 0.5 * (1.0 + 1e-9))
+
+
+def _blocks(weight: np.ndarray) -> Iterator[Block]:
+    """Divide a weight by rows into at most a few blocks with the same columns, if that saves products."""
+    rows: dict[bytes, list[int]] = {}  # by which columns are not zero
+    for i, row in enumerate(np.packbits(weight != 0.0, axis=1)):
+        rows.setdefault(row.tobytes(), []).append(i)
+    places: list[tuple[Places, Places]] = [(slice(None), slice(None))]
+    if len(rows) <= _MOST_BLOCKS:
+        parts = [(np.array(part), np.flatnonzero(weight[part[0]])) for part in rows.values()]
+        if sum(len(part) * len(columns) for part, columns in parts) < _WORTHWHILE * weight.size:
+            places = [(_as_slice(part), _as_slice(columns)) for part, columns in parts if len(columns)]
+    for part, columns in places:
+        block = np.ascontiguousarray(weight[part][:, columns].T)
+        yield Block(part, columns, block, np.abs(block))
+
+
+def _times(numbers: np.ndarray, weight: np.ndarray) -> np.ndarray:
+    """Return numbers (M, B, size) times a weight (size, n), by one product of matrices."""
+    products: np.ndarray = (numbers.reshape(math.prod(numbers.shape[:2]), len(weight)) @ weight).reshape(
+        *numbers.shape[:2], weight.shape[1]
+    )
+    return products
+
+
+def _of_affine(affine: Affine, models: Sequence[TaylorModel], stretches: Iterator[Stretch]) -> TaylorModel:
     """Return the model of an affine function of numbers with these models, by node."""
     columns = sum(weight.shape[1] for weight in affine.weights.values())
-    coefficients, radius, ball, size = np.zeros(1), np.zeros(1), np.zeros(1), np.abs(affine.bias)
-    for node, weight in affine.weights.items():
-        model, absolute = models[node], np.abs(weight).T
-        rows = model.coefficients.reshape(-1, weight.shape[1])
-        coefficients = coefficients + (rows @ weight.T).reshape(*model.coefficients.shape[:2], len(weight))
-        lengths = np.linalg.norm(weight, axis=1) * (1.0 + _ROUNDING)
-        radius = radius + np.minimum(model.radius @ absolute, model.ball[:, None] * lengths)
-        ball = ball + model.ball * next(stretches)
-        size = size + model.size @ absolute
+    [first, *_] = models
+    shape = *first.coefficients.shape[:2], affine.size
+    coefficients, bounds = np.zeros(shape), np.zeros((2, *shape[1:]))  # of the radius and of the size
+    ball, bounds[1] = np.zeros(shape[1]), np.abs(affine.bias)
+    for node in affine.weights:
+        model, (blocks, lengths, norm) = models[node], next(stretches)
+        given, moved = np.stack([model.radius, model.size]), np.zeros_like(bounds)
+        for block in blocks:
+            coefficients[..., block.rows] += _times(model.coefficients[..., block.columns], block.weight)
+            moved[..., block.rows] = _times(given[..., block.columns], block.absolute)
+        moved[0] = np.minimum(moved[0], model.ball[:, None] * lengths)
+        bounds += moved
+        ball += model.ball * norm
+    radius, size = bounds
     coefficients[0] += affine.bias
     rounding = max(_ROUNDING, 2.0**-51 * columns) * size
-    return TaylorModel.of(model.basis, coefficients, radius + rounding, ball + _norm(rounding))
+    return TaylorModel.of(first.basis, coefficients, radius + rounding, ball + _norm(rounding))
 
 
 def _apply(node: Node, operands: Sequence[TaylorModel]) -> TaylorModel:
@@ -306,7 +382,9 @@ Series = tuple[list[np.ndarray], np.ndarray]
 
 def _exp_series(center: np.ndarray, low: np.ndarray, high: np.ndarray, degree: int) -> Series:
     value = np.exp(center)
-    return [value / factorial(k) for k in range(degree + 1)], np.exp(high) * (1.0 + _ROUNDING) / factorial(degree + 1)
+    return [value / math.factorial(k) for k in range(degree + 1)], np.exp(high) * (1.0 + _ROUNDING) / math.factorial(
+        degree + 1
+    )
 
 
 def _power_series(exponent: float, center: np.ndarray, low: np.ndarray, degree: int) -> Series:
@@ -351,8 +429,8 @@ def _density(x: np.ndarray) -> np.ndarray:
 def _squash_series(function: Function, center: np.ndarray, degree: int) -> Series:
     polynomials, largest = _sigmoid_derivatives(function, degree)
     value = Elementwise(function).points(center)
-    series = [np.polyval(polynomial, value) / factorial(k) for k, polynomial in enumerate(polynomials)]
-    return series, np.full_like(center, largest / factorial(degree + 1))
+    series = [np.polyval(polynomial, value) / math.factorial(k) for k, polynomial in enumerate(polynomials)]
+    return series, np.full_like(center, largest / math.factorial(degree + 1))
 
 
 def _gelu_series(center: np.ndarray, degree: int) -> Series:
@@ -360,8 +438,8 @@ def _gelu_series(center: np.ndarray, degree: int) -> Series:
     kind, density = Elementwise("gelu"), _density(center)
     value = kind.points(center)
     series = [value, kind.pull(np.ones_like(center), [center], value)[0]]
-    series += [np.polyval(q, center) * density / factorial(k) for k, q in enumerate(polynomials, start=2)]
-    return series, np.full_like(center, largest / factorial(degree + 1))
+    series += [np.polyval(q, center) * density / math.factorial(k) for k, q in enumerate(polynomials, start=2)]
+    return series, np.full_like(center, largest / math.factorial(degree + 1))
 
 
 SERIES: dict[Function, Callable[[np.ndarray, np.ndarray, np.ndarray, int], Series]] = {
