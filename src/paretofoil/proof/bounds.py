@@ -2,6 +2,7 @@
 
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
+from typing import Any
 
 import numpy as np
 
@@ -85,7 +86,7 @@ class Cap:
         farthest = (np.arange(len(slopes)), heights.argmax(axis=1))
         return cls(radius, slopes[farthest] / sizes[farthest][:, None], np.minimum(heights[farthest], radius))
 
-    def __getitem__(self, index: np.ndarray | slice) -> "Cap":
+    def __getitem__(self, index: Any) -> "Cap":
         return Cap(self.radius, self.normal[index], self.height[index])
 
     def reach(self, slopes: np.ndarray, low: np.ndarray, high: np.ndarray) -> tuple[np.ndarray, np.ndarray]:

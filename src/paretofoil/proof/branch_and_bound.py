@@ -20,6 +20,8 @@ _WORK = 1 << 30
 """Maximum number of products for boxes that are split together, so that wide networks observe the time limit."""
 _FEW = 16
 """Fewer boxes than this are split again before they are bounded."""
+_MANY = 64
+"""Fewer boxes than this are bounded as a whole, not in caps, which takes as long as many more boxes."""
 _SMALLEST = 1e-8
 """Smaller boxes are not split: float32 policies hardly tell their commands apart."""
 _SNAP = 1e-12
@@ -175,7 +177,7 @@ def branch_and_bound(
     num_boxes, take, most = 0, 1, at_once(claim.network.work, effort.batch)
     undecided = np.inf  # the least bound of the boxes that are too small to split
     while True:
-        children = bound_boxes(claim, low, high, effort.goal(best), (normal, height))
+        children = bound_boxes(claim, low, high, effort.goal(best), (normal, height) if len(low) >= _MANY else None)
         num_boxes += len(low)
         if len(children):
             best = min(best, improve(np.concatenate([children.point, (children.low + children.high) / 2])))
@@ -217,7 +219,10 @@ def bound_boxes(
     *,
     contract: bool = True,
 ) -> Boxes:
-    """Bound and contract boxes low, high (B, d), and return those that may hold a point within the radius."""
+    """Bound and contract boxes low, high (B, d), and return those that may hold a point within the radius.
+
+    With planes, bounds hold only in caps, if these are used.
+    """
     normal, height = planes or (np.zeros_like(low), np.zeros(len(low)))
     if claim.chain is not None and contract:
         low, high, point = low.copy(), high.copy(), np.empty_like(low)
@@ -231,7 +236,7 @@ def bound_boxes(
     alive = (low <= high).all(axis=1)
     low, high, cap = low[alive], high[alive], cap[alive]
     for _ in range(2 if contract else 1):
-        bounds = claim.upper_bounds(low, high, cap if contract and claim.uses_caps else None)
+        bounds = claim.upper_bounds(low, high, cap if contract and planes and claim.uses_caps else None)
         slopes, levels = bounds.slopes, claim.level - bounds.offsets
         if slopes.shape[1]:
             cap = Cap.beyond(radius, slopes, levels)
