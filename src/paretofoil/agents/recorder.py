@@ -114,7 +114,7 @@ class Recording:
         return symbol
 
     def constant(self, tensor: Tensor) -> "Symbol":
-        """Return the symbol of a tensor that does not depend on the command, to follow its rounding errors."""
+        """Return a symbol that carries the rounding errors of a tensor that does not depend on the command."""
         values = constant(tensor).double()
         return Symbol.of_constants(self, values, torch.zeros_like(values))
 

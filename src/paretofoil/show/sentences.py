@@ -203,7 +203,7 @@ class _Words:
         return _text([*parts, caveat, self.advice()])
 
     def _had(self, command: np.ndarray) -> str:
-        """ "Had you asked for 2 fewer steps (6 instead of 8)", "Had the pole angle been 0.01 rad (instead of 0.03)"."""
+        """Return a clause: "Had you asked for 2 fewer steps (6 instead of 8)", "Had the pole angle been 0.01 rad"."""
         if self.preferences:
             return f"Had you {_weight_changes(self.objectives, self.original, command)}"
         parts = []
@@ -217,7 +217,7 @@ class _Words:
         return f"Had {' and had '.join(parts)}"
 
     def _instead(self) -> str:
-        """ "gone down instead of right", "mined rather than turned left", "released at least 30 (32) instead of 20"."""
+        """Return a clause: "gone down instead of right", "released at least 30 (32) instead of 20"."""
         if self.question.amounts and self.answer.quoted is not None:
             new, old = (join(list(self.amounts(part.values).values())) for part in (self.answer.quoted, self.question))
             return f"{self.question.phrases[0]} ({new}) instead of {old}"
