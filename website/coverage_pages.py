@@ -432,7 +432,7 @@ defines it. The agent of `four-room` reaches four of the seven best returns with
 AGENTS_PAGE = """# Kinds of agents that can be explained
 
 An untrained agent of each kind was made and one of its decisions explained. {counts}.
-With continuous actions, the question asks for half of the largest change that random commands cause.
+With continuous actions, the foil is half of the largest change that random commands make to the amount.
 `python website/coverage_pages.py` makes this page.
 
 | agent | library | by | result | status or message |

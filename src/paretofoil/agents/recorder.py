@@ -759,7 +759,7 @@ class _Extreme(NamedTuple):
 
 
 def extreme(pick: Callable[[Any, Any], Any]) -> Callable[..., Any]:
-    """Return torch.max or torch.min: of two tensors, or along an axis."""
+    """Return the operation of torch.max or torch.min, for two tensors or along an axis."""
 
     def operation(x: Any, y: Any = None, keepdim: bool = False, dim: int | None = None) -> Any:
         if isinstance(y, Tensor):

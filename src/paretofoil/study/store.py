@@ -145,7 +145,7 @@ class Store(AbstractContextManager["Store"]):
                 if stored["schema"] != SCHEMA:
                     raise InvalidInput(
                         f"expected a study of schema {SCHEMA}, got {self.path} of {stored['schema']}, "
-                        "which can be read but not continued; write the study to another file (--out)"
+                        "which can be read but not resumed; choose a new file for the study (--out)"
                     )
                 if connection.execute("SELECT count(*) FROM answer").fetchone()[0]:
                     check_same(stored["configuration"], json.loads(json.dumps(configuration)), self.path)
