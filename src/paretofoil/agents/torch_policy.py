@@ -53,7 +53,7 @@ DIFFERENT_IN_TRAINING = (
 
 
 class FeatureModule(nn.Module):
-    """A module of states and free numbers, which include features of the state.
+    """A module whose inputs are a state and free numbers; these include features of the state.
 
     `call` is called with the observations, or with the observations and the commands if the agent has a command.
     """

@@ -265,7 +265,7 @@ class _CellPartition:
         return self._atlas(pool, stop)
 
     def _examine(self, cells: _Cells) -> list[_Cells]:
-        """Step, cut or halve cells; return those that go on."""
+        """Advance cells by a step, cut or halve them; return the cells that are not finished."""
         winner, ahead, behind = self._compare(cells)
         live = ahead.max(axis=2) >= 0.0
         count = live.sum(axis=1)

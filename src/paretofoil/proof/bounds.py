@@ -71,7 +71,7 @@ class AffineForm:
 
 @dataclass(frozen=True, eq=False)
 class Cap:
-    """The parts of B boxes in which closer points are searched: |z| <= radius and normal . z >= height."""
+    """The parts of B boxes that can hold points closer than the incumbent: |z| <= radius and normal . z >= height."""
 
     radius: float
     """Infinite if there is no incumbent; bounds then hold in whole boxes."""

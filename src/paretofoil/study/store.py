@@ -277,7 +277,7 @@ def _explain_errors(path: Path) -> Iterator[None]:
                 f"Free some space, then continue with `paretofoil study resume {path}`"
             ) from None
         if code in (sqlite3.SQLITE_CANTOPEN, sqlite3.SQLITE_READONLY, sqlite3.SQLITE_PERM):
-            raise StoreError(f"expected a place where {path} can be written, got: {error}") from None
+            raise StoreError(f"expected a folder in which {path} can be written, got: {error}") from None
         if isinstance(error, sqlite3.IntegrityError):
             raise StoreError(f"expected each answer once in {path}, got one twice ({error})") from None
         if code in (sqlite3.SQLITE_BUSY, sqlite3.SQLITE_LOCKED):
