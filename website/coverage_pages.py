@@ -413,24 +413,26 @@ agent, load it in another process, and explain a decision. {counts}. `python web
 
 ## Environments of the catalogue
 
-These have names, units, pictures and valid actions; all but the last two are stepped by a fast form. `paretofoil envs
-NAME` shows more.
+These have names, units, pictures and valid actions; all but the last two have a fast batched simulation.
+`paretofoil envs NAME` shows more.
 
 | name | id | step limit | shipped agents (reached of learned points) | needs |
 |---|---|---|---|---|
 {catalogue}
 
-`mountain-car`, `lunar-lander` and `reacher` draw their start at random. In the catalogue every episode starts as with
-seed 0, as in the authors' app. No agent is shipped for `lunar-lander` and `reacher`: ten minutes of training on a
-busy core are not enough. `paretofoil train ENVIRONMENT --minutes 10 --steps 100000000` reached 2 of 27 and 11 of 200
-points of the front that it learned. WalkRoom, Three-Tree, Four-Room and these three are the authors' other
-environments, with the layouts, limits, observations and valid actions of their code. The rest is MO-Gymnasium's
-definition of the id. The agent of Four-Room reaches four of the seven best returns within 40 steps.
+`mountain-car`, `lunar-lander` and `reacher` start in a random state. Here each of their episodes starts in the state of
+seed 0, as in the authors' app. No agent is shipped for `lunar-lander` and `reacher`, because ten minutes of training on
+a busy core are not enough: with `paretofoil train ENVIRONMENT --minutes 10 --steps 100000000`, the agent of
+`lunar-lander` reached 2 of the 27 points of its front, and that of `reacher` 11 of 200.
+
+WalkRoom, `three-tree`, `four-room`, `mountain-car`, `lunar-lander` and `reacher` are environments of the authors. Their
+layouts, step limits, observations and valid actions are those of the authors' code; everything else is as the id
+defines it. The agent of `four-room` reaches four of the seven best returns within 40 steps.
 """
 AGENTS_PAGE = """# Kinds of agents that can be explained
 
 An untrained agent of each kind was made and one of its decisions explained. {counts}.
-With continuous actions, the question asks for half of the largest change that random commands cause.
+With continuous actions, the foil is half of the largest change that random commands make to the amount.
 `python website/coverage_pages.py` makes this page.
 
 | agent | library | by | result | status or message |

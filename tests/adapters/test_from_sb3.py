@@ -246,7 +246,7 @@ def test_action_spaces_that_do_not_fit_a_model_are_refused() -> None:
     env = OpenPlane()
     model, [seen] = trained("TD3", env), observations(1, env)
     wide = pf.ActionSpace(["east", "north"], [], [-1, -30], [1, 20])
-    with pytest.raises(InvalidInput, match="an action space with the bounds of the model's"):
+    with pytest.raises(InvalidInput, match="actions with the bounds of the model's action space"):
         pf.from_sb3(model, seen, actions=wide)
     with pytest.raises(InvalidInput, match="only for a model with continuous actions"):
         pf.from_sb3(trained("PPO", Plane()), observations(1)[0], actions=wide)

@@ -189,9 +189,9 @@ def test_a_command_without_a_horizon_gets_the_one_that_its_episode_uses_up(sea: 
     [
         ("", r"front\.txt with 1 to 10,000 commands, got 0"),
         ("# nothing\n", "got 0"),
-        ("1,-1", r"rows of 3 finite numbers \(treasure, time, horizon\), .*, or of those and 2 returns, got '1,-1'"),
+        ("1,-1", r"rows of 3 finite numbers \(treasure, time, horizon\), or these and 2 returns, .*, got '1,-1'"),
         ("1,-1,1\n1,-1,1,1,-1", "rows of 3 finite numbers .*, got the number of columns changed from 3 to 5 at row 2"),
-        ("1,-1,one", "separated by commas, .*, got could not convert string 'one' to float64 at row 0, column 3"),
+        ("1,-1,one", "separated by commas, got could not convert string 'one' to float64 at row 0, column 3"),
         ("1,-1,nan", "finite numbers .*, got '1,-1,nan'"),
         ("1,-1,1\n" * 10_001, "got 10001"),
     ],

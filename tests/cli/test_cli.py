@@ -275,7 +275,7 @@ def test_box_paper_searches_the_papers_box(run):
 
 def test_help_of_explain_describes_boxes_and_queries(run):
     words = " ".join(run("explain", "--help").out.replace("│", " ").split())
-    assert "reachable (commands that can still be fulfilled), or paper (the paper's box)." in words
+    assert "reachable (commands that can still be fulfilled), or paper (the region of the paper)." in words
     assert "not counting those that check the answer." in words
 
 

@@ -264,8 +264,14 @@ def test_a_text_is_read_with_positive_costs() -> None:
         ("visits (99, 1)", r"expected a current_state of deep-sea-treasure, such as \(10, 10\), got '\(99, 1\)'"),
         ("dominates treasure=3", "expected a point with every objective"),
         ("treasure >= 1e999", "expected a finite number in an outcome, got '1e999'"),
-        ("treasure >= 5, treasure <= 3", "limits of treasure that a number can meet, got at least 5 and at most 3"),
-        ("time >= 5, time <= 3", "limits of time that a number can meet, got at least 5 and at most 3"),
+        (
+            "treasure >= 5, treasure <= 3",
+            "a lower limit of treasure that is not above its upper limit, got at least 5 and at most 3",
+        ),
+        (
+            "time >= 5, time <= 3",
+            "a lower limit of time that is not above its upper limit, got at least 5 and at most 3",
+        ),
     ],
 )
 def test_a_clause_that_cannot_be_read_is_named_with_the_nearest_right_one(text: str, problem: str) -> None:
@@ -278,7 +284,7 @@ def test_a_clause_that_cannot_be_read_is_named_with_the_nearest_right_one(text: 
     [
         ({"foil": pf.outcome("A >= 2")}, "which it meets"),
         ({"search": "boundary"}, "a search for outcomes among auto, exact, rollouts, got 'boundary'"),
-        ({"limits": pf.Limits(queries=10)}, "a limit of seconds for an outcome, got 10 queries"),
+        ({"limits": pf.Limits(queries=10)}, "a question about an outcome, got 10 queries"),
         ({"options": pf.Options(k=2)}, "got k=2"),
         ({"foil": 0}, r"a decision of a rollout, such as episode\[0\], got \[3, 1\]"),
     ],

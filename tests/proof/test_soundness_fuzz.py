@@ -102,5 +102,5 @@ def test_a_policy_whose_numbers_would_overflow_is_refused() -> None:
     folded = asked.policy.fold(asked.state)  # type: ignore[attr-defined]
     weights, biases, activations = folded.layers
     huge = Program.of_layers([weight * 1e50 for weight in weights], biases, activations)
-    with pytest.raises(InvalidInput, match=r"numbers stay below 1e\+80"):
+    with pytest.raises(InvalidInput, match=r"computed numbers stay below 1e\+80"):
         margin_network(huge, asked)

@@ -40,7 +40,7 @@ def test_auto_is_exact_for_white_box_and_boundary_for_black_box_policies() -> No
 @pytest.mark.parametrize("name", ["auto", "exact"])
 def test_a_name_can_be_registered_once(name: str) -> None:
     before = methods()
-    with pytest.raises(InvalidInput, match=f"a name that no search has yet, got '{name}'"):
+    with pytest.raises(InvalidInput, match=f"a name that is not registered, got '{name}'"):
         register_search(name, object, "another")
     assert methods() == before
 

@@ -49,7 +49,7 @@ def test_an_old_file_has_the_rows_of_a_new_one(studies: tuple[Path, Path]) -> No
 
 
 def test_an_old_file_is_not_continued(studies: tuple[Path, Path], tmp_path: Path) -> None:
-    with pytest.raises(InvalidInput, match=f"old.sqlite of {OLD_SCHEMA}, which can be read but not continued"):
+    with pytest.raises(InvalidInput, match=f"old.sqlite of {OLD_SCHEMA}, which can be read but not resumed"):
         run_study(small_study(tmp_path, FAST), studies[1], workers=1)
 
 

@@ -65,7 +65,7 @@ def test_the_command_line_lists_it() -> None:
 
 
 def test_its_name_is_taken() -> None:
-    with pytest.raises(InvalidInput, match="a name that no search has yet"):
+    with pytest.raises(InvalidInput, match="a name that is not registered"):
         registry.register_search(NAME, OneByOne, "again")
 
 

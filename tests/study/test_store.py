@@ -243,7 +243,7 @@ def written_before(written: Path) -> Path:
 def test_a_file_of_the_version_before_is_read_and_not_continued(written: Path, written_before: Path) -> None:
     assert read_rows(written_before) == read_rows(written)
     assert read_runs(written_before) == read_runs(written)
-    with pytest.raises(InvalidInput, match="of paretofoil/study/5, which can be read but not continued"):
+    with pytest.raises(InvalidInput, match="of paretofoil/study/5, which can be read but not resumed"):
         resume_study(written_before)
 
 
@@ -462,7 +462,7 @@ def test_a_run_counts_the_questions_of_all_chunks(tmp_path: Path) -> None:
 def test_another_study_is_an_error_after_one_answer(tmp_path: Path) -> None:
     with Store(tmp_path / "s.sqlite", CONFIGURATION) as store:
         store.add([row(0, 0, 1)], 0, 1.0)
-    with pytest.raises(InvalidInput, match="got seed = 1; write another study"):
+    with pytest.raises(InvalidInput, match="got seed = 1; choose a new file"):
         Store(tmp_path / "s.sqlite", {**CONFIGURATION, "seed": 1})
     Store(tmp_path / "s.sqlite", CONFIGURATION).close()
 
@@ -470,7 +470,7 @@ def test_another_study_is_an_error_after_one_answer(tmp_path: Path) -> None:
 @pytest.mark.parametrize(("stored", "now"), [({"a": 1}, {}), ({}, {"a": 1}), ({"a": 1}, {"a": 2})])
 def test_a_missing_key_is_a_difference(stored: dict[str, int], now: dict[str, int]) -> None:
     check_same(stored, dict(stored), "file")
-    with pytest.raises(InvalidInput, match=r"the study that is in file \(a = "):
+    with pytest.raises(InvalidInput, match=r"the settings of the study in file \(a = "):
         check_same(stored, now, "file")
 
 

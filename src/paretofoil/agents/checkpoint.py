@@ -211,7 +211,7 @@ class Checkpoint:
 
     origin: Origin
     state: tuple[Layer, ...]
-    """The layers of the state, with a ReLU between any two, and a sigmoid after the last."""
+    """The layers of the state, with a ReLU after each but the last, and a sigmoid after the last."""
     command: tuple[Layer, ...]
     """The layers of the command, with the same activations. The first layer includes the scaling of commands."""
     head: tuple[Layer, ...]
@@ -352,7 +352,7 @@ def _read_sequence(archive: _Archive, network: Call, name: str, last: str | None
     kinds = [_name(part) for part in parts]
     ends = [_LINEAR] if last is None else [_LINEAR, last]
     if kinds != [_LINEAR, _RELU] * ((len(parts) - len(ends)) // 2) + ends:
-        form = f"Linear layers with a ReLU between any two and a {ends[-1].split()[-1]} at the end"
+        form = f"Linear layers with a ReLU after each but the last and a {ends[-1].split()[-1]} at the end"
         raise InvalidInput.expected(f"{name} to be {form}", ", ".join(kind.split()[-1] for kind in kinds))
     return tuple(_read_linear(archive, part, name) for part in parts[::2])
 

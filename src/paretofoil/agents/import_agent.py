@@ -142,8 +142,8 @@ def read_front(file: str | Path, objectives: Sequence[Objective], entry: envs.Ca
         fits, got = False, brief_words(error)
     if not fits:
         names = ", ".join(o.name for o in objectives)
-        expected = f"{path} with rows of {size} finite numbers ({names}), separated by commas"
-        raise InvalidInput.expected(f"{expected}, or of those and {returns} returns", got)
+        expected = f"{path} with rows of {size} finite numbers ({names})"
+        raise InvalidInput.expected(f"{expected}, or these and {returns} returns, separated by commas", got)
     return FrontRows(table[:, :size], table[:, size:] if table.shape[1] > size else None)
 
 

@@ -114,7 +114,7 @@ class Recording:
         return symbol
 
     def constant(self, tensor: Tensor) -> "Symbol":
-        """Return the symbol of a tensor that does not depend on the command, to follow its rounding errors."""
+        """Return a symbol that carries the rounding errors of a tensor that does not depend on the command."""
         values = constant(tensor).double()
         return Symbol.of_constants(self, values, torch.zeros_like(values))
 
@@ -759,7 +759,7 @@ class _Extreme(NamedTuple):
 
 
 def extreme(pick: Callable[[Any, Any], Any]) -> Callable[..., Any]:
-    """Return torch.max or torch.min: of two tensors, or along an axis."""
+    """Return the operation of torch.max or torch.min, for two tensors or along an axis."""
 
     def operation(x: Any, y: Any = None, keepdim: bool = False, dim: int | None = None) -> Any:
         if isinstance(y, Tensor):

@@ -308,7 +308,7 @@ def _check_predictions(
         ours = np.clip(amounts, np.ravel(model.action_space.low), np.ravel(model.action_space.high))
         if not (np.abs(chosen - ours) <= 1e-4 * (space.high - space.low)).all():
             got = f"{chosen} from predict() and {ours} from the network"
-            raise InvalidInput.expected("a model whose predict() returns what its network computes", got)
+            raise InvalidInput.expected("a model whose predict() agrees with its network", got)
     elif network.choice is None:  # not one of several dimensions
         best = policy.log_probs(state[None], numbers[None])[0].argmax()
         if chosen[0] != best:
@@ -351,5 +351,5 @@ def _action_space(model: Any, actions: ActionSpace | None) -> ActionSpace:
     if actions.dim != len(low) or not all(
         (np.isclose(ours, its) | np.isinf(its)).all() for ours, its in ((actions.low, low), (actions.high, high))
     ):
-        raise InvalidInput.expected(f"an action space with the bounds of the model's, {box}", repr(actions))
+        raise InvalidInput.expected(f"actions with the bounds of the model's action space, {box}", repr(actions))
     return actions

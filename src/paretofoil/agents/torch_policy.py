@@ -53,7 +53,7 @@ DIFFERENT_IN_TRAINING = (
 
 
 class FeatureModule(nn.Module):
-    """A module of states and free numbers, which include features of the state.
+    """A module whose inputs are a state and free numbers; these include features of the state.
 
     `call` is called with the observations, or with the observations and the commands if the agent has a command.
     """
@@ -381,7 +381,9 @@ def _deviation(policy: TorchPolicy, state: np.ndarray, folded: Program) -> float
     error, spread = np.where(valid, np.abs(exact - scores), 0.0), max(size, float(np.ptp(exact[valid])))
     worst = error[:PROBES].max()
     if not worst <= DEVIATION * spread:
-        raise NotWhiteBox(f"a fold with an error of {worst:.2g}, for logits with a spread of {spread:.2g}")
+        raise NotWhiteBox(
+            f"a network whose recorded copy differs by {worst:.2g}, with a spread of logits of {spread:.2g}"
+        )
     beyond = error - np.where(np.isfinite(allowed), allowed, DEVIATION * spread)
     if not beyond.max() <= 0.0:
         where = format_numbers(commands[np.unravel_index(beyond.argmax(), beyond.shape)[0]])

@@ -16,7 +16,7 @@ if TYPE_CHECKING:
     from paretofoil.core.decision import Episode
 
 
-_OUTCOME = "Outcome of the whole episode that the page also answers, such as 'treasure >= 50'. Repeatable."
+_OUTCOME = "Outcome such as 'treasure >= 50'; the page of --html says which command leads to it. Repeatable."
 
 
 @shared.with_options(without=["attainable"])

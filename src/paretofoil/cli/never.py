@@ -13,7 +13,7 @@ if TYPE_CHECKING:
 SCHEMA = "paretofoil/never/1"
 _ACTION = (
     'Action, or an amount such as "release >= 80". '
-    "If omitted, every action; with continuous actions, several parts of their range."
+    "If omitted, every action; for continuous actions, several intervals of their range."
 )
 _WIDTH = "Width of a box around each state, as a share of the range of states (such as 0.01); 0 for the state alone."
 

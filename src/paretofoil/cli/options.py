@@ -190,7 +190,9 @@ Box = Annotated[str, typed_option("box")]
 Kappa = Annotated[float | None, typed_option("kappa")]
 Undecided = Annotated[float, typer.Option(help="Share of the commands whose outcome may remain undecided.")]
 ProofSeconds = Annotated[float, typer.Option(help="Time limit of the proofs.")]
-Samples = Annotated[int, typer.Option(help="Commands to roll out where too little can be proven.")]
+Samples = Annotated[
+    int, typer.Option(help="Number of commands to roll out if there is no proof, or it leaves too many undecided.")
+]
 Chunk = Annotated[
     int | None, typer.Option(metavar="N", help="Questions per chunk; a stopped run loses unfinished chunks only.")
 ]

@@ -20,7 +20,7 @@ if TYPE_CHECKING:
     from paretofoil.pcn.config import TrainConfig
     from paretofoil.pcn.train import Trainer, TrainResult
 
-_STEPS = "Number of environment steps for exploration. Measuring the front takes up to about the same number again."
+_STEPS = "Number of environment steps for exploration. Measuring the front can take as many again."
 _EXPLORE = "Exploration: plans (repeat good episodes with edited actions), or plain (sampling only, as in the paper)."
 _RETURNS = (
     "Returns to learn in stochastic environments: expected, or realised (as in the paper). "

@@ -32,10 +32,10 @@ def check(file: Annotated[Path, typer.Argument(help="File of the user study (JSO
 @app.command()
 def plan(
     file: Annotated[Path, typer.Argument(help="File of the user study (JSON).")],
-    effect: Annotated[float, typer.Option(help="Difference in accuracy to be found, from 0 to 1.")] = 0.15,
+    effect: Annotated[float, typer.Option(help="Difference in accuracy to detect, from 0 to 1.")] = 0.15,
     base: Annotated[float, typer.Option(help="Accuracy in the baseline condition, from 0 to 1.")] = 0.5,
     spread: Annotated[float, typer.Option(help="Standard deviation of the accuracy between people.")] = 0.15,
-    power: Annotated[float, typer.Option(help="Chance to find the effect.")] = 0.8,
+    power: Annotated[float, typer.Option(help="Probability of detecting the effect.")] = 0.8,
     preregistration: Annotated[
         Path | None, typer.Option(metavar="FILE", help="File for the text of a preregistration (Markdown).")
     ] = None,

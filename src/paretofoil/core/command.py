@@ -254,7 +254,7 @@ class CommandSpace:
         return (command < self.low - slack) | (command > self.high + slack)
 
     def checked(self, commands: np.ndarray, what: str) -> np.ndarray:
-        """Return the commands (..., d). In a space of preferences, raise InvalidInput for other commands."""
+        """Return commands (..., d). In a space of preferences, raise InvalidInput if they are not preferences."""
         return as_preferences(commands, what) if self.simplex else commands
 
     def project(self, commands: np.ndarray, low: np.ndarray, high: np.ndarray) -> np.ndarray:

@@ -34,7 +34,9 @@ class Options:
 
     box: Box = field(
         default="reachable",
-        metadata=about("Search region: reachable (commands that can still be fulfilled), or paper (the paper's box)."),
+        metadata=about(
+            "Search region: reachable (commands that can still be fulfilled), or paper (the region of the paper)."
+        ),
     )
     kappa: float | None = field(
         default=None,

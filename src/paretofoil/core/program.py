@@ -288,7 +288,7 @@ class Rounding:
 
 
 class Layers(NamedTuple):
-    """Affine layers with a function between any two."""
+    """Affine layers with a function after each but the last."""
 
     weights: tuple[np.ndarray, ...]  # each (outputs, inputs)
     biases: tuple[np.ndarray, ...]  # each (outputs,)
@@ -319,9 +319,9 @@ class Program:
         *,
         unit: float | None = None,
     ) -> "Program":
-        """Return affine layers (outputs, inputs) with an activation between any two, in a number format if it is known.
+        """Return affine layers (outputs, inputs) with an activation after each but the last.
 
-        Its rounding errors are those of sums in any order, for the unit roundoff `unit`.
+        With `unit`, the unit roundoff of a number format, it has rounding errors: those of sums in any order.
         """
         affines = [Affine(bias, {k: weight}) for k, (weight, bias) in enumerate(zip(weights, biases, strict=True))]
         errors: list[Affine] = []

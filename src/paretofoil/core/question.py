@@ -82,7 +82,7 @@ class Question:
         if self.probability is not None:
             if not 0 < self.probability < 1 or self.kappa:
                 got = f"{self.probability} with kappa {self.kappa:g}"
-                raise InvalidInput.expected("a probability between 0 and 1, and kappa 0", got)
+                raise InvalidInput.expected("a probability between 0 and 1, with kappa = 0", got)
             if tells_values(self.policy):
                 got = f"the values of {type(self.policy).__name__}"
                 raise InvalidInput.expected("a policy with probabilities, for a probability of the foil", got)

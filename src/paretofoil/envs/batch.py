@@ -296,7 +296,9 @@ def set_attributes(env: Any, attributes: Mapping[str, Any]) -> None:
 def tabulate(entry: CatalogueEntry) -> TransitionTable:
     """Return the table of all states that can be reached from the start; it is cached."""
     if not entry.finite:
-        raise InvalidInput.expected("an environment whose entry names its `state` attributes", entry.name)
+        raise InvalidInput.expected(
+            "an environment with finitely many states (`state` in its catalogue entry)", entry.name
+        )
     file = TABLES / f"{entry.name}.npz"
     return read_table(file) if file.is_file() and is_catalogued(entry) else explore(entry)
 

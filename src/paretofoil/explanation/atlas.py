@@ -139,7 +139,7 @@ class AtlasEffort:
     seconds: float = 60.0
     """Time limit of the proof."""
     samples: int = SAMPLES
-    """Number of commands that are rolled out where too little can be proven."""
+    """Number of commands to roll out if there is no proof, or it leaves too many undecided."""
     seed: int = 0
     """Seed of these commands."""
 
@@ -176,7 +176,7 @@ def atlas(
         command: The command with the values of the other objectives.
         undecided: Stop when the outcome of at most this share of the commands is undecided.
         seconds: Time limit of the proof.
-        samples: Number of commands that are rolled out where too little can be proven.
+        samples: Number of commands to roll out if there is no proof, or it leaves too many undecided.
         seed: Seed of these commands.
         progress: Called with the percentage of the commands that is decided, and with 100.
     """
@@ -265,7 +265,7 @@ class _CellPartition:
         return self._atlas(pool, stop)
 
     def _examine(self, cells: _Cells) -> list[_Cells]:
-        """Step, cut or halve cells; return those that go on."""
+        """Advance cells by a step, cut or halve them; return the cells that are not finished."""
         winner, ahead, behind = self._compare(cells)
         live = ahead.max(axis=2) >= 0.0
         count = live.sum(axis=1)

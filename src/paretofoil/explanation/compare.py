@@ -210,7 +210,7 @@ def common_front(*agents: Agent) -> np.ndarray:
 
 
 def differ(first: np.ndarray, second: np.ndarray, tolerance: np.ndarray | float = EXACT) -> np.ndarray:
-    """Return whether N pairs of episodes end differently; an end (d + 1,) is the return, and 1 if the task ended."""
+    """Return which of N pairs of episodes end differently. A row (d + 1,) has the return, and 1 if the task ended."""
     off: np.ndarray = np.abs(first - second)
     return (off[:, :-1] > tolerance).any(axis=1) | (off[:, -1] > 0.5)
 

@@ -169,7 +169,7 @@ class Leads:
         self._stacks = stack_contests(self._contests, self.masks)
 
     def _contest(self, state: int, low: np.ndarray, high: np.ndarray) -> Contest:
-        """Return the differences between the valid actions of a state, for remaining commands of a box."""
+        """Return the differences between the logits of a state's valid actions, for remaining commands in a box."""
         valid = tuple(np.flatnonzero(self.masks[state]).tolist())
         policy: Any = self.agent.policy
         folded = policy.fold(self.observations[state])

@@ -43,7 +43,7 @@ from paretofoil.search.registry import choose_limits, choose_search
 PROOFS_AT_ONCE = 4
 """Proofs of an episode that are computed together: each may take seconds, and answers are reported one by one."""
 _OTHER_NORM = 0.1
-"""Share of the time limit that is left for the proof in the norm linf, which is easier, if the one in l2 stays open."""
+"""Share of the time limit for the easier proof in the norm linf, used if the proof in l2 is incomplete."""
 
 
 @suggest_arguments
@@ -161,7 +161,7 @@ def _ask_in_norms(
     limits: Limits,
     phrases: Sequence[str] | None,
 ) -> list[Answer]:
-    """Return the answers; those whose proof in l2 stays open with the proven answer in linf, within the same limits."""
+    """Return the answers. If a proof in l2 is incomplete, the answer also has the proven answer in linf."""
     if not method.proves or questions[0].norm != "l2" or questions[0].space.simplex:
         return ask(questions, method, options, names, limits, phrases)
     spare = None if limits.seconds is None else _OTHER_NORM * limits.seconds

@@ -103,7 +103,7 @@ def _split(text: str) -> list[str]:
 
 
 def read_outcome(outcome: Outcome, agent: Agent) -> Conditions:
-    """Return the conditions that an outcome means for an agent; raise an error for a clause that does not fit it."""
+    """Return an outcome as conditions on an agent's episode; raise InvalidInput for an unknown clause."""
     return _Reader(agent).read(outcome)
 
 
@@ -126,7 +126,7 @@ class _Reader:
         for i in np.flatnonzero(self.low > self.high):
             limits = sorted(self._sign(int(i)) * np.array([self.low[i], self.high[i]]), reverse=True)
             got = "at least {:g} and at most {:g}".format(*limits)
-            raise InvalidInput.expected(f"limits of {self.names[i]} that a number can meet", got)
+            raise InvalidInput.expected(f"a lower limit of {self.names[i]} that is not above its upper limit", got)
         self.events += [Event(required, visits=predicate) for predicate, required in outcome.predicates]
         if self.steps[1] < self.agent.environment.max_steps:
             self.events.append(Event(True))  # an episode that is shorter than the step limit ends by itself
@@ -314,7 +314,9 @@ def _choose_proof(agent: Agent, method: Any, limits: Limits, options: Options) -
     if method not in (AUTO, EXACT, ROLLOUTS):
         raise InvalidInput.expected(f"a search for outcomes among {AUTO}, {EXACT}, {ROLLOUTS}", repr(method))
     if limits.queries is not None:
-        raise InvalidInput.expected("a limit of seconds for an outcome", f"{limits.queries:,} queries")
+        raise InvalidInput.expected(
+            "a time limit (seconds) for a question about an outcome", f"{limits.queries:,} queries"
+        )
     for name in (info.name for info in describe_options()):
         if name not in _OPTIONS and getattr(options, name) != getattr(DEFAULTS, name):
             got = f"{name}={getattr(options, name)!r}"

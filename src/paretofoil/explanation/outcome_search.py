@@ -97,7 +97,7 @@ class Event:
         return self.visits is not None and bool(self.visits(observation))
 
     def in_table(self, table: TransitionTable) -> np.ndarray:
-        """Return whether it happens when an action is taken in a state: (S, A)."""
+        """Return whether the event happens when an action is taken in a state, as an array (S, A)."""
         following = table.next_states[:, :, 0]
         if self.visits is not None:
             return self.visits_any(table.observations)[following]

@@ -1,4 +1,4 @@
-"""Exploration with continuous actions: a plan has the amounts of some steps, and the policy acts in the others."""
+"""Exploration with continuous actions: a plan fixes the amounts of some steps; the policy chooses the rest."""
 
 from dataclasses import dataclass
 

@@ -37,11 +37,11 @@ class PCNPolicy:
     """A Pareto Conditioned Network. The scaling of commands is part of its first command layer."""
 
     state: Layers
-    """The layers of the state, with a ReLU between any two, and a sigmoid after the last."""
+    """The layers of the state, with a ReLU after each but the last, and a sigmoid after the last."""
     command: Layers
     """The layers of the command, with the same activations."""
     head: Layers
-    """The layers from the product of the two to the logits, with a ReLU between any two."""
+    """The layers from the product of the two to the logits, with a ReLU after each but the last."""
 
     exact_rows = True  # see the module's docstring
 
@@ -216,7 +216,7 @@ def _rows(values: np.ndarray, size: int, what: str) -> np.ndarray:
 
 
 def _through(values: np.ndarray, layers: Sequence[Layer]) -> np.ndarray:
-    """Apply transposed layers to values (N, inputs), with a ReLU between any two layers."""
+    """Apply transposed layers to values (N, inputs), with a ReLU after each layer but the last."""
     for i, (weight, bias) in enumerate(layers):
         if i > 0:
             np.maximum(values, 0.0, out=values)

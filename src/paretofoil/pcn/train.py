@@ -214,7 +214,7 @@ class Trainer:
         return float(self.config.learning_rate * factor)
 
     def polish(self) -> TrainProgress:
-        """Make one round: learn from the final replay with a decreasing learning rate, then measure the front."""
+        """Run one round: learn from the final replay with a decreasing learning rate, then measure the front."""
         config = self.config
         rates = config.learning_rate * np.linspace(1.0, 0.0, config.polish_updates, endpoint=False)
         loss = self._learn(rates, config.polish_share)

@@ -71,7 +71,7 @@ class AffineForm:
 
 @dataclass(frozen=True, eq=False)
 class Cap:
-    """The parts of B boxes in which closer points are searched: |z| <= radius and normal . z >= height."""
+    """The parts of B boxes that can hold points closer than the incumbent: |z| <= radius and normal . z >= height."""
 
     radius: float
     """Infinite if there is no incumbent; bounds then hold in whole boxes."""
@@ -80,7 +80,7 @@ class Cap:
 
     @classmethod
     def beyond(cls, radius: float, slopes: np.ndarray, levels: np.ndarray) -> "Cap":
-        """Return the caps in the farthest of the half-spaces slopes . z >= levels: (B, K, d), (B, K)."""
+        """Return the caps in the farthest of the half-spaces slopes @ z >= levels: (B, K, d), (B, K)."""
         sizes = np.maximum(np.sqrt(np.einsum("bkd,bkd->bk", slopes, slopes)), _TINY)
         heights = levels / sizes
         farthest = (np.arange(len(slopes)), heights.argmax(axis=1))
@@ -145,7 +145,7 @@ def spread(array: np.ndarray, shape: tuple[int, ...]) -> np.ndarray:
 
 @dataclass(frozen=True, eq=False)
 class HalfSpaces:
-    """Upper bounds of the margins over K rivals in B boxes: margin <= slopes . z + offsets for all z of the box."""
+    """Upper bounds of the margins over K rivals in B boxes: margin <= slopes @ z + offsets for all z of the box."""
 
     slopes: np.ndarray  # (B, K, d)
     offsets: np.ndarray  # (B, K)
@@ -167,13 +167,13 @@ def in_chunks(bounds: Callable[[slice], HalfSpaces], count: int, numbers: int) -
 
 @dataclass(frozen=True, eq=False)
 class Facets:
-    """The facets of a search region in its box: a scaled change z is inside where slopes . z + offsets >= 0."""
+    """The facets of a search region in its box: a scaled change z is inside where slopes @ z + offsets >= 0."""
 
     slopes: np.ndarray  # (K, d)
     offsets: np.ndarray  # (K,)
 
     def values(self, z: np.ndarray) -> np.ndarray:
-        """Return slopes . z + offsets of changes z (N, d): (N, K)."""
+        """Return slopes @ z + offsets for scaled changes z (N, d), as an array (N, K)."""
         return z @ self.slopes.T + self.offsets
 
     def append_to(self, bounds: HalfSpaces, level: float) -> HalfSpaces:

@@ -1,4 +1,4 @@
-"""Points of boxes in half-spaces slopes . z >= levels: the one nearest to 0, and smaller boxes that hold all of them.
+"""Points of boxes in half-spaces slopes @ z >= levels: the one nearest to 0, and smaller boxes that hold all of them.
 
 Linear bounds turn "the foil wins" into such half-spaces, and the distance of the nearest point is a lower bound for
 all counterfactuals of the box.
@@ -24,7 +24,7 @@ _RIM = 5e-8
 
 
 def nearest(slopes: np.ndarray, levels: np.ndarray, low: np.ndarray, high: np.ndarray, norm: Norm) -> Nearest:
-    """Return the point of each box nearest to 0 with slopes . z >= levels, and a lower bound of its distance.
+    """Return the point of each box nearest to 0 with slopes @ z >= levels, and a lower bound of its distance.
 
     slopes (B, K, d), levels (B, K), boxes low, high (B, d). For one half-space the bound is exact. For several it is a
     dual value, which is never too large, and the point lies only approximately in all of them. Returns (B,), (B, d).

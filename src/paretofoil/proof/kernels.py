@@ -585,7 +585,7 @@ def _newton(
 
 @compiled
 def _nearest(slopes: np.ndarray, levels: np.ndarray, low: np.ndarray, high: np.ndarray, z: np.ndarray) -> float:
-    """Write the point z (d,) of a box nearest to 0 with slopes . z >= levels; return a lower bound of its distance."""
+    """Write the point z (d,) of a box nearest to 0 with slopes @ z >= levels; return a lower bound of its distance."""
     count, dim = slopes.shape
     bound = 0.0
     for j in range(dim):
@@ -725,7 +725,7 @@ def _bound_part(
 
 @compiled
 def _plane(slopes: np.ndarray, levels: np.ndarray, normal: np.ndarray, height: np.ndarray) -> None:
-    """Write the farthest of the half-spaces slopes . z >= levels as normal (d,) and height (1,)."""
+    """Write the farthest of the half-spaces slopes @ z >= levels as normal (d,) and height (1,)."""
     farthest = -np.inf
     for r in range(len(levels)):
         size = max(_length(slopes[r]), 1e-100)

@@ -342,7 +342,9 @@ def rounding_pads(program: Program, reach: np.ndarray) -> tuple[np.ndarray, ...]
             pads.append(ROUNDING * operations * size)
             sizes.append(size)
             if not (size < _LARGEST).all():
-                raise InvalidInput.expected(f"a policy whose numbers stay below {_LARGEST:g}", f"up to {size.max():g}")
+                raise InvalidInput.expected(
+                    f"a policy whose computed numbers stay below {_LARGEST:g}", f"up to {size.max():g}"
+                )
         if node is not None and isinstance(node.kind, Product):
             operations += node.kind.terms + 8
             terms.append(4.0 * node.kind.total(sizes[0] * sizes[-1]))

@@ -52,7 +52,7 @@ class RelaxedProduct:
 def relax_product(
     kind: Product, operands: Sequence[AffineForm], ranges: Sequence[tuple[np.ndarray, np.ndarray]], limit: float
 ) -> tuple[RelaxedProduct, np.ndarray, np.ndarray]:
-    """Return the relaxation for operands with forms and ranges, and the smallest and the largest outputs.
+    """Return a linear relaxation of a product over the operands' ranges, and its smallest and largest outputs.
 
     With one operand, the last term is a sum of squares and not negative. Where the relaxation is wider than the natural
     range +-limit, it is replaced by this range.

@@ -347,7 +347,7 @@ class _Partition:
 
 
 def share_below(slopes: np.ndarray, offsets: np.ndarray, low: np.ndarray, high: np.ndarray) -> np.ndarray:
-    """Return a lower bound of the share of boxes low, high (B, d) in which slopes . z + offsets < 0: (B, K).
+    """Return a lower bound of the share of boxes low, high (B, d) in which slopes @ z + offsets < 0: (B, K).
 
     slopes (B, K, d), offsets (B, K). Coordinates without width do not count.
 

@@ -22,7 +22,7 @@ _ROUNDING = 2.0**-44
 
 @dataclass(frozen=True, eq=False)
 class Polytope:
-    """The changes z with slopes . z >= levels, where each number of a half-space has an error of at most `errors`."""
+    """The changes z with slopes @ z >= levels, where each number of a half-space has an error of at most `errors`."""
 
     slopes: np.ndarray  # (K, d)
     levels: np.ndarray  # (K,)

@@ -1,4 +1,4 @@
-"""Queries within limits: how searches query the policy, and where their closest valid changes are kept."""
+"""The budget of a search: it queries the policy within limits, and keeps the closest valid change per question."""
 
 from collections.abc import Callable
 

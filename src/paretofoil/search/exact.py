@@ -458,7 +458,7 @@ def _difference(deployed: np.ndarray, exact: np.ndarray) -> float:
 
 
 def _query_nearest(budget: Budget, ordered: list[Polytope]) -> None:
-    """Query the nearest point of each polytope that may hold a closer point than the best one."""
+    """Query the nearest point of each polytope that may contain a point closer than the best change so far."""
     row, batch = int(budget.rows[0]), budget.batch
     moving = batch.high[row] > batch.low[row]
     for polytope in ordered:

@@ -65,7 +65,7 @@ def register_search(name: str, kind: Any, summary: str, preset: str | None = Non
     """
     method = Method(name, kind, summary, preset)
     if name == AUTO or _methods.get(name, method) != method:
-        raise InvalidInput.expected("a name that no search has yet", repr(name))
+        raise InvalidInput.expected("a name that is not registered", repr(name))
     _methods[name] = method
 
 

@@ -217,7 +217,7 @@ class _Walks:
         return clip(aims + share[:, None] * slope, self.oracle.low[rows], self.oracle.high[rows])
 
     def _pick(self, rows: np.ndarray, tries: np.ndarray, margins: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
-        """Return the try (n,) to move to (the closest valid one, or the largest margin), and which walks move."""
+        """Return which try (n,) each walk moves to (closest valid, else largest margin), and which walks move."""
         each, level, least = np.arange(len(rows)), self.oracle.level[rows], margins.min(axis=2, initial=np.inf)
         distances = np.where(least >= level[:, None], length(tries, self.oracle.norm), np.inf)
         closest, highest = distances.argmin(axis=1), least.argmax(axis=1)

@@ -200,5 +200,5 @@ def _set_titles(figure: "Figure", title: str, atlas: Atlas) -> None:
 
 
 def all_unfinished(atlas: Atlas) -> bool:
-    """Return whether every episode lasts until the step limit, as in environments that never end otherwise."""
+    """Return whether no episode ends before the step limit."""
     return not any(outcome.finished for outcome in atlas.outcomes)

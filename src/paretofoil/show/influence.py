@@ -74,7 +74,7 @@ def influence_sentence(influence: Influence) -> str:
 
 
 def amount_sentence(influence: AmountInfluence) -> str:
-    """ "The agent chooses 20 to 78 m³ of release in this state, 48 under this command." with what is proven."""
+    """Return the range of each amount over all commands, and what is proven: "The agent chooses 20 to 78 m³ ..."."""
     parts = []
     for each in influence.ranges:
         unit = f" {each.unit}" if each.unit else ""
@@ -222,7 +222,7 @@ def _together(influence: Influence) -> str:
 
 
 def _turns(influence: Influence, line: SingleObjective) -> str:
-    """ "Changing treasure alone is enough: 5.2 treasure instead of 8 makes the agent choose down." """
+    """Return text such as "Changing treasure alone is enough: 5.2 treasure instead of 8 makes ..."."""
     i, objective = line.objective, influence.objectives[line.objective]
     switches = [switch for switch in (line.down, line.up) if switch is not None]
     first, *others = (_instead(influence, i, switch.value) for switch in switches)

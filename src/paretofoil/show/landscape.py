@@ -92,7 +92,9 @@ def landscape(
     the margin.
     """
     if question.space.simplex:
-        raise InvalidInput.expected("a command space that is a box, for a landscape", "preferences, which sum to 1")
+        raise InvalidInput.expected(
+            "a command space that is a box (landscapes need one)", "preferences, which sum to 1"
+        )
     p, q = two_objectives(question, shown) if axes is None else axes
     if p == q:
         raise InvalidInput.expected("two different objectives for the axes", f"{question.space.names[p]!r} for both")

@@ -5,7 +5,7 @@ from paretofoil.show.numbers import free_numbers, proven, region, short
 
 
 def never_sentence(claim: Never) -> str:
-    """ "In 3 of the 12 states where left is valid, some command makes the agent choose left; ..." """
+    """Return text such as "In 3 of the 12 states where left is valid, some command makes it choose left; ..."."""
     action, count, valid = claim.action, len(claim.states), "possible" if claim.limits else "valid"
     if not count:
         action = action[0].upper() + action[1:] if claim.limits else action

@@ -31,7 +31,7 @@ def quantity(objective: Objective, number: float, low: float = -math.inf, high: 
 
 
 def quantities(objectives: Sequence[Objective], numbers: np.ndarray, *others: np.ndarray) -> str:
-    """Return a whole command or outcome: "8 treasure in 2 steps"; `tidy` compares it with `others`."""
+    """Return a command or outcome as text: "8 treasure in 2 steps". `tidy` removes rounding errors."""
     tidied = tidy(numbers, *(other[: len(numbers)] for other in others))
     return listing([(o, quantity(o, float(n))) for o, n in zip(objectives, tidied, strict=True)])
 
@@ -66,7 +66,7 @@ def listing(pairs: Sequence[tuple[Objective, str]], before_time: str = "in") -> 
 
 
 def change(objective: Objective, old: float, new: float) -> str:
-    """ "1.7 less treasure (6.3 instead of 8)", "2 fewer steps (6 instead of 8)", "1 A instead of none"."""
+    """Return text such as "1.7 less treasure (6.3 instead of 8)", "1 A instead of none"."""
     before, after = amount(objective, old), amount(objective, new)
     if objective.probability or _is_horizon(objective) or (never_negative(objective) and 0 in (before, after)):
         return short_change(objective, old, new)
@@ -240,7 +240,7 @@ def unchanged_steps(
 
 
 def change_of_features(objectives: Sequence[Objective], before: np.ndarray, after: np.ndarray) -> str:
-    """ "the pole angle been 0.012 rad (instead of 0.03) and the cart velocity 1 m/s (instead of 0.8)"."""
+    """Return text such as "the pole angle been 0.012 rad (instead of 0.03)"."""
     parts: list[str] = []
     for o, old, new in zip(objectives, before.tolist(), after.tolist(), strict=True):
         if old != new:
@@ -345,7 +345,7 @@ def _signed_phrase(objective: Objective, text: str) -> str:
 
 
 def _phrase(objective: Objective, text: str) -> str:
-    """ "8 treasure", "2 steps", "3 kWh of energy", "0.4 of ore 0", "a horizon of 4 steps", "an 8 % risk of death"."""
+    """Return text such as "8 treasure", "3 kWh of energy", "a horizon of 4 steps", "an 8 % risk of death"."""
     shown = with_unit(objective, text)
     if objective.feature:
         article = "" if re.search(r"\d", objective.name) else "an " if objective.name[0] in "aeiou" else "a "

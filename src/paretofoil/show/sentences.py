@@ -117,7 +117,7 @@ def _changes(objectives: Sequence[Objective], before: np.ndarray, after: np.ndar
 
 
 def _weight_changes(objectives: Sequence[Objective], before: np.ndarray, after: np.ndarray) -> str:
-    """ "cared a little more about fuel (0.31 instead of 0.25) and less about ore (0.5 instead of 0.75)"."""
+    """Return text such as "cared a little more about fuel (0.31 instead of 0.25) and less about ore"."""
     parts = []
     for word, sign in (("more", 1.0), ("less", -1.0)):
         moved = np.flatnonzero(sign * (after - before) > 0).tolist()
@@ -203,7 +203,7 @@ class _Words:
         return _text([*parts, caveat, self.advice()])
 
     def _had(self, command: np.ndarray) -> str:
-        """ "Had you asked for 2 fewer steps (6 instead of 8)", "Had the pole angle been 0.01 rad (instead of 0.03)"."""
+        """Return a clause: "Had you asked for 2 fewer steps (6 instead of 8)", "Had the pole angle been 0.01 rad"."""
         if self.preferences:
             return f"Had you {_weight_changes(self.objectives, self.original, command)}"
         parts = []
@@ -217,7 +217,7 @@ class _Words:
         return f"Had {' and had '.join(parts)}"
 
     def _instead(self) -> str:
-        """ "gone down instead of right", "mined rather than turned left", "released at least 30 (32) instead of 20"."""
+        """Return a clause: "gone down instead of right", "released at least 30 (32) instead of 20"."""
         if self.question.amounts and self.answer.quoted is not None:
             new, old = (join(list(self.amounts(part.values).values())) for part in (self.answer.quoted, self.question))
             return f"{self.question.phrases[0]} ({new}) instead of {old}"
@@ -239,7 +239,7 @@ class _Words:
         return f"episode would have met {self.outcome} in {percent(new.met)} of the runs"
 
     def _situation(self) -> str:
-        """ "Asked for 8 treasure in 2 steps, the agent chooses right in this state (probability 70 %, down 20 %)." """
+        """Return text such as "Asked for 8 treasure in 2 steps, the agent chooses right (probability 70 %)."."""
         if self.question.amounts:
             units = {limit.name: limit.unit for limit in self.question.amounts}
             now = self.amounts(self.question.values).items()
@@ -390,7 +390,7 @@ class _Words:
         return f"Every {what} with {listing(wide)}{self.here}{rest} also makes {foil}."
 
     def _weights_range(self, region: ProvenRange, command: np.ndarray) -> str:
-        """ "All weights of 0.4 to 1 for fuel and 0 to 0.6 for ore that sum to 1 also make the agent choose down." """
+        """Return text such as "All weights of 0.4 to 1 for fuel ... that sum to 1 also make the agent choose down."."""
         wide, rest = [], []
         for i, objective in enumerate(self.objectives):
             least, most = inward(float(region.low[i]), float(region.high[i]), float(command[i]))

@@ -145,7 +145,7 @@ class Store(AbstractContextManager["Store"]):
                 if stored["schema"] != SCHEMA:
                     raise InvalidInput(
                         f"expected a study of schema {SCHEMA}, got {self.path} of {stored['schema']}, "
-                        "which can be read but not continued; write the study to another file (--out)"
+                        "which can be read but not resumed; choose a new file for the study (--out)"
                     )
                 if connection.execute("SELECT count(*) FROM answer").fetchone()[0]:
                     check_same(stored["configuration"], json.loads(json.dumps(configuration)), self.path)
@@ -277,7 +277,7 @@ def _explain_errors(path: Path) -> Iterator[None]:
                 f"Free some space, then continue with `paretofoil study resume {path}`"
             ) from None
         if code in (sqlite3.SQLITE_CANTOPEN, sqlite3.SQLITE_READONLY, sqlite3.SQLITE_PERM):
-            raise StoreError(f"expected a place where {path} can be written, got: {error}") from None
+            raise StoreError(f"expected a folder in which {path} can be written, got: {error}") from None
         if isinstance(error, sqlite3.IntegrityError):
             raise StoreError(f"expected each answer once in {path}, got one twice ({error})") from None
         if code in (sqlite3.SQLITE_BUSY, sqlite3.SQLITE_LOCKED):

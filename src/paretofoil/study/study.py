@@ -175,8 +175,8 @@ def check_same(stored: Mapping[str, Any], current: Mapping[str, Any], path: str 
             return
         part, old, new = f"{part}: {key}" if part else key, old.get(key), new.get(key)  # type: ignore[assignment]
     raise InvalidInput(
-        f"expected the study that is in {path} ({part} = {brief(old)}), got {part} = {brief(new)}; "
-        "write another study to another file (--out)"
+        f"expected the settings of the study in {path} ({part} = {brief(old)}), got {part} = {brief(new)}; "
+        "choose a new file for a new study (--out)"
     )
 
 
@@ -230,7 +230,7 @@ def restore_search(description: Mapping[str, Any]) -> Any:
     try:
         return kind(**_unstored(kind) | settings)
     except TypeError as error:
-        raise InvalidInput.expected(f"all settings of {name}", error) from None
+        raise InvalidInput.expected(f"a value for every setting of {name}", error) from None
 
 
 def _read_setting(name: str, hint: Any, value: Any) -> Any:

@@ -130,7 +130,7 @@ class AgentStore:
             raise InvalidInput.expected("the weights in base64", brief(weights)) from None
         with self._lock:
             if name in self._agents or name in self._deleted:
-                raise Conflict.expected("a name that no agent has or had", repr(name))
+                raise Conflict.expected("a name that no agent has, and no deleted agent had", repr(name))
             if len(self.uploaded) >= self._settings.uploads:
                 raise Conflict(f"the server already has {len(self.uploaded)} uploaded agents, which is the limit")
             self._agents = {**self._agents, name: self._write(name, files)}  # other threads may read the old dict

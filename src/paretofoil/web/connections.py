@@ -22,7 +22,7 @@ REQUEST_SECONDS = 300.0
 
 
 class LimitedProtocol(H11Protocol):
-    """A connection with time limits. Of too many connections, the one that has been idle longest is closed."""
+    """A connection with time limits. If there are too many, the connection that has been idle longest is closed."""
 
     _idle_since: float | None = None
     """When it began to wait for a request; None while it has one."""

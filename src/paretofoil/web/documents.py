@@ -177,9 +177,9 @@ def command_text(space: CommandSpace, command: np.ndarray) -> str:
 
 
 def folded_document(agent: Shown, state: Any) -> dict[str, Any]:
-    """Return the policy at a state as a small network of the command alone, which the page computes.
+    """Return the policy at a state as a small network whose only input is the command; the page evaluates it.
 
-    It is the network that proofs bound, in float32: affine layers with activations between, first to last. Weights
+    It is the network that proofs bound, in float32: affine layers in order, with activations between them. Weights
     are (outputs, inputs), row by row, in base64. The outputs are logits, or amounts of continuous actions.
     """
     policy = agent.policy

@@ -109,7 +109,9 @@ class JobQueue:
     def find(self, key: str) -> Job:
         job = self._open.get(key) or self._finished.get(key)
         if job is None:
-            raise NotFound.expected("the key of a recent job (ask its question again)", repr(key[:80]))
+            raise NotFound.expected(
+                "the key of a recent job (ask the question again to start a new one)", repr(key[:80])
+            )
         return job
 
     def cancel(self, key: str, ticket: str) -> Job:

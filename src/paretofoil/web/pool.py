@@ -39,7 +39,7 @@ LOG = logging.getLogger(__name__)
 
 
 def encode_task(kind: str, address: str, request: Mapping[str, Any]) -> bytes:
-    """Return the line of JSON that asks a worker for a task about the agent at that address."""
+    """Return a task for a worker as a line of JSON; the address says where the agent is stored."""
     return write_document({"kind": kind, "address": address, "request": dict(request)}).encode()
 
 

@@ -46,7 +46,10 @@ class StatePolicy:
             expected = f"{self.name} to be an agent (pf.Agent), or a policy with free features of its state"
             raise InvalidInput.expected(expected, type(self.policy).__name__)
         if as_actor(self.policy) is not None:
-            raise InvalidInput.expected(f"{self.name} to have discrete actions beside free features", "continuous ones")
+            raise InvalidInput.expected(
+                f"{self.name} to have discrete actions (the page shows free features only for them)",
+                "continuous actions",
+            )
         count = features.num_commands + features.size
         if count > MAX_COMMAND:
             raise InvalidInput.expected(f"at most {MAX_COMMAND} numbers to set on the page", f"{count} in {self.name}")

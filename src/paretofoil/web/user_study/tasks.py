@@ -106,7 +106,9 @@ def _prepare_task(task: Task, find: FindAgent, condition: Condition) -> Prepared
             raise InvalidInput.expected(f"a step from 0 to {len(episode) - 1} of the episode of {name}", task.step)
         decision = episode[task.step]
         if len(decision.valid_actions) < 2:
-            raise InvalidInput.expected("a step with a choice", f"{task.step}, at which {name} has one valid action")
+            raise InvalidInput.expected(
+                "a step with two or more valid actions", f"step {task.step}, at which {name} has one"
+            )
         watched = _watched_episode(task, name, agent, episode, until=task.step)
         if isinstance(task, PredictTask):
             return _prepare_predict(task, agent, decision, watched)
@@ -184,7 +186,7 @@ def _most_probable_foil(agent: Agent, episode: Episode, step: int) -> str:
         raise InvalidInput.expected(f"explained steps from 0 to {len(episode) - 1}", step)
     decision = episode[step]
     if not decision.others:
-        raise InvalidInput.expected("explained steps with a choice", f"{step}, which has one valid action")
+        raise InvalidInput.expected("explained steps with two or more valid actions", f"step {step}, which has one")
     shares = _probabilities(agent, decision, decision.command)
     return agent.actions[max(decision.others, key=shares.__getitem__)]
 
