@@ -111,6 +111,14 @@ def test_products_of_a_number_with_itself_have_twice_its_error() -> None:
     assert 2000 < error.weights[0][0, 0] / (2.0**-24 * 500.0**2) < 2100
 
 
+@pytest.mark.parametrize("product", [lambda x, y: x * y, lambda x, y: x * torch.sigmoid(y)])
+def test_equal_factors_with_other_errors_are_not_squared(product: Callable[[Tensor, Tensor], Tensor]) -> None:
+    """Without rounding, the second factor is the first one; here it has lost the digits below 3e-5."""
+    policy = load(lambda s, c: logits(product(c, (c + 300.0) - 300.0)))
+    commands = np.random.default_rng(0).uniform(SPACE.low, SPACE.high, size=(3000, 2))
+    assert (errors_at(policy.fold(STATE), policy, commands) <= 0).all()
+
+
 def test_a_contraction_of_several_tensors_has_as_many_terms_as_all_of_its_axes() -> None:
     weight = torch.ones(3, 2, 50)
     forward = lambda s, c: torch.einsum("bi,oij,bj->bo", c, weight, s[:, :1].expand(-1, 50))  # noqa: E731
