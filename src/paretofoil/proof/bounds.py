@@ -110,11 +110,14 @@ class Cap:
             on_ball = sign * self.radius * along >= height * size
             pull = np.where(on_ball, flat + _TINY, across)
             share = np.where(on_ball, 0.0, np.maximum(across * height - sign * along, 0.0))
-            v = sign * w + share[:, None, :] * self.normal[:, :, None]
-            z = np.minimum(np.maximum(v / pull[:, None, :], first), last)
-            # v . z - |z|^2 pull / 2 as one sum of products
-            value = np.einsum("bdn,bdn->bn", z, v - (pull / 2)[:, None, :] * z)
-            value = value + self.radius**2 * pull / 2 - share * height - sign * middle
+            v = share[:, None, :] * self.normal[:, :, None]
+            v += sign * w
+            z = v / pull[:, None, :]
+            np.minimum(z, last, out=z)
+            np.maximum(z, first, out=z)
+            v -= (pull / 2)[:, None, :] * z
+            value = np.einsum("bdn,bdn->bn", z, v)  # v . z - |z|^2 pull / 2
+            value += self.radius**2 / 2 * pull - share * height - sign * middle
             sides.append(value + _CAP_ROUNDING * (self.radius * (size + share) + np.abs(middle)))
         return sides[0], sides[1]
 
