@@ -282,7 +282,7 @@ def test_a_clause_that_cannot_be_read_is_named_with_the_nearest_right_one(text: 
 @pytest.mark.parametrize(
     ("arguments", "problem"),
     [
-        ({"foil": pf.outcome("A >= 2")}, "which it meets"),
+        ({"foil": pf.outcome("A >= 2")}, "which it already meets"),
         ({"search": "boundary"}, "a search for outcomes among auto, exact, rollouts, got 'boundary'"),
         ({"limits": pf.Limits(queries=10)}, "a question about an outcome, got 10 queries"),
         ({"options": pf.Options(k=2)}, "got k=2"),

@@ -1329,7 +1329,7 @@ def _plain(make: Callable[..., Tensor]) -> Operation:
 
 
 def _assign(function: Any, args: Arguments, kwargs: Named) -> None:
-    """x[places] = number, for a symbol whose memory is not shared."""
+    """Carry out x[places] = number, for a symbol whose memory is not shared."""
     target, places, value = args
     if not isinstance(target, Symbol) or symbols_in((places, value)) or (isinstance(value, Tensor) and value.ndim):
         raise NotWhiteBox("setitem of values that depend on the command")

@@ -99,7 +99,7 @@ class Features:
         if len(set(alone)) < len(alone):
             raise InvalidInput.expected("features at different numbers of the state", [f.name for f in self.features])
         if self.commands is not None and self.commands.simplex:
-            raise InvalidInput.expected("free features beside commands that are returns", "preferences")
+            raise InvalidInput.expected("commands of returns, because features of the state are free", "preferences")
         _ = self.space
 
     @property

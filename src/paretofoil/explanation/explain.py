@@ -135,7 +135,7 @@ def explain_decision(
     others = [foil for foil in foils if not isinstance(foil, Outcome)]
     if len(others) < len(foils):
         if agent is None:
-            raise InvalidInput.expected("an agent, whose environment has outcomes", repr(subject))
+            raise InvalidInput.expected("an agent with an environment, because the foil is an outcome", repr(subject))
         settings: dict[str, Any] = {"search": search, "limits": limits, "seed": seed, "options": options}
         return [
             _with_outcome(agent, decision, foil, search, limits, options)

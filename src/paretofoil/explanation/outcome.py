@@ -274,7 +274,7 @@ def explain_outcome(
     question = search.question
     if search.meets(question.command):
         what = f"an outcome that the episode under {question.command.tolist()} does not meet"
-        raise InvalidInput.expected(what, f"{str(outcome)!r}, which it meets")
+        raise InvalidInput.expected(what, f"{str(outcome)!r}, which it already meets")
     result = search.run(kind)
     batch, row = QuestionBatch([question]), np.zeros(1, dtype=int)
 

@@ -221,7 +221,7 @@ def bound_boxes(
 ) -> Boxes:
     """Bound and contract boxes low, high (B, d), and return those that may hold a point within the radius.
 
-    With planes, bounds hold only in caps, if these are used.
+    With planes, bounds may hold only inside the caps (`claim.uses_caps`).
     """
     normal, height = planes or (np.zeros_like(low), np.zeros(len(low)))
     if claim.chain is not None and contract:

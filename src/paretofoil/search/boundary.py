@@ -88,7 +88,7 @@ def scan(batch: QuestionBatch, limits: Limits, seed: int, num_starts: int) -> li
 
 @dataclass(frozen=True)
 class _Plan:
-    """The size of one round. It does not depend on the budget, which only ends the rounds."""
+    """The size of one round. The budget does not change it; it only limits the number of rounds."""
 
     walks: int
     steps: int

@@ -186,7 +186,7 @@ def _check_engine(engine: str, workers: int | None, address: str | None) -> int:
     if engine not in get_args(EngineName):
         raise InvalidInput.expected(f"an engine among {', '.join(get_args(EngineName))}", repr(engine))
     if address is not None and engine == "local":
-        raise InvalidInput.expected("an address with the engine dask or ray only", f"{address!r} with local")
+        raise InvalidInput.expected("the engine dask or ray for an address", f"{address!r} with the engine local")
     if workers is None:
         from joblib import cpu_count
 

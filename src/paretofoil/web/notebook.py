@@ -48,7 +48,9 @@ def explore_answer(answer: Answer) -> "Page":
     command = (question.command + collected).tolist()
     decision = decision_in(agent, command, question.step)
     if not np.allclose(decision.command, question.command) or decision.action != question.chosen:
-        raise InvalidInput.expected("an answer about a step of a greedy episode", f"{answer!r} at another state")
+        raise InvalidInput.expected(
+            "an answer about a step of a greedy episode", f"{answer!r}, whose state is not in that episode"
+        )
     foil = {"foil": question.foil_name} if question.outcome is None else {"outcome": question.outcome}
     return Page(agent, {"command": comma_separated(command), "step": question.step, **foil})
 

@@ -65,7 +65,7 @@ class Condition(StrictModel):
     def _check_proofs(self) -> "Condition":
         if "proofs" in self.shows and "counterfactuals" not in self.shows:
             raise InvalidInput.expected(
-                "a condition that shows counterfactuals, because it shows proofs", f"shows={list(self.shows)}"
+                "'counterfactuals' in `shows`, because proofs are about them", f"shows={list(self.shows)}"
             )
         return self
 
