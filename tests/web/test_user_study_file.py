@@ -59,7 +59,7 @@ MALFORMED: list[tuple[dict[str, Any], str]] = [
     (changed("conditions", 0, "name", to="early"), "conditions: expected a different name for each item, got 2 items"),
     (changed("conditions", 0, "name", to="no spaces"), "conditions.0.name: expected a name of at most 63"),
     (changed("conditions", 1, "shows", to=["miracles"]), "conditions.1.shows.0: expected 'counterfactuals', 'proofs'"),
-    (changed("conditions", 1, "shows", to=["proofs"]), "conditions.1: expected a condition that shows counterfactuals"),
+    (changed("conditions", 1, "shows", to=["proofs"]), "conditions.1: expected 'counterfactuals' in `shows`"),
     (changed("conditions", 1, "shwos", to=["proofs"]), "did you mean shows?"),
     (
         changed("tasks", PREDICT, "kind", to="guess"),

@@ -387,7 +387,7 @@ def _deviation(policy: TorchPolicy, state: np.ndarray, folded: Program) -> float
     beyond = error - np.where(np.isfinite(allowed), allowed, DEVIATION * spread)
     if not beyond.max() <= 0.0:
         where = format_numbers(commands[np.unravel_index(beyond.argmax(), beyond.shape)[0]])
-        wrong = f"a fold with an error of {error.flat[beyond.argmax()]:.2g} at the command {where}"
+        wrong = f"a network whose recorded copy differs by {error.flat[beyond.argmax()]:.2g} at the command {where}"
         raise NotWhiteBox(f"{wrong}, more than rounding allows")
     return float(worst)
 

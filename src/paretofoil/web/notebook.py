@@ -34,7 +34,7 @@ except ImportError as error:
 
 
 def explore_agent(agent: Agent) -> "Page":
-    """Return the page about an agent, opened at a step with a choice."""
+    """Return the page about an agent, opened at a step with two or more valid actions."""
     return Page(agent, {})
 
 
