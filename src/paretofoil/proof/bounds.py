@@ -71,7 +71,10 @@ class AffineForm:
 
 @dataclass(frozen=True, eq=False)
 class Cap:
-    """The parts of B boxes that can hold points closer than the incumbent: |z| <= radius and normal . z >= height."""
+    """The parts of B boxes that can hold points closer than the incumbent: |z| <= radius and normal . z >= height.
+
+    A part may be empty. Its bounds are then arbitrary, because no point can contradict them.
+    """
 
     radius: float
     """Infinite if there is no incumbent; bounds then hold in whole boxes."""

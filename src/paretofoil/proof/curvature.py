@@ -16,9 +16,11 @@ from paretofoil.proof.linear import Lines, RelaxedNode, substitute
 
 _NODE = np.sqrt(3.0) / 2
 """A parabola meets its function in the middle and at this share of half the width beside it (Chebyshev's nodes)."""
-_FLAT, _MOST_BENT, _BENT_THERE = 2.29243, 1 / 24 + 1e-12, 0.125
-"""The third derivative of the sigmoid is largest at 0 and, with the other sign, near -2.29243 and 2.29243."""
+_PEAK, _THIRD_AT_PEAK, _THIRD_AT_0 = 2.29243, 1 / 24 + 1e-12, 0.125
+"""The sigmoid's third derivative has its peaks at 0 and, with the other sign, within 1e-5 beyond -2.29243 and 2.29243.
+These are its absolute values there."""
 _NARROWEST = 1e-9
+"""Narrower intervals and boxes count as wide as this, to divide by their half width."""
 _ROUNDING = 1e-12
 """More than the relative rounding error of a sum over units and coordinates."""
 
@@ -68,9 +70,9 @@ def _largest_third(low: np.ndarray, high: np.ndarray) -> np.ndarray:
     """Return the largest absolute value of the sigmoid's third derivative over intervals (B, n)."""
     at_low, at_high = ACTIVATIONS["sigmoid"](low), ACTIVATIONS["sigmoid"](high)
     largest = np.maximum(*(np.abs(v * (1 - v) * (1 - 6 * v * (1 - v))) for v in (at_low, at_high)))
-    bent = ((low < _FLAT + 1e-5) & (high > _FLAT)) | ((low < -_FLAT) & (high > -_FLAT - 1e-5))
-    largest = np.where(bent, np.maximum(largest, _MOST_BENT), largest)
-    return np.where((low < 0.0) & (high > 0.0), _BENT_THERE, largest)
+    has_peak = ((low < _PEAK + 1e-5) & (high > _PEAK)) | ((low < -_PEAK) & (high > -_PEAK - 1e-5))
+    largest = np.where(has_peak, np.maximum(largest, _THIRD_AT_PEAK), largest)
+    return np.where((low < 0.0) & (high > 0.0), _THIRD_AT_0, largest)
 
 
 def upper_bounds(
@@ -108,6 +110,7 @@ def upper_bounds(
     bends = rows_of_units * (units.bend / units.half**2)[:, None, :]
     pairs = (weight[:, :, None] * weight[:, None, :]).reshape(num_units, -1)
     curvature = (bends @ pairs).reshape(*bends.shape[:2], dim, dim)
+    # The slack also covers the rounding of values and slopes where the point is far outside the range of a unit.
     slack = _ROUNDING * (np.abs(bends) @ (weight**2).sum(axis=1))
     half = np.maximum((high - low) / 2, _NARROWEST)
     stretched = curvature * half[:, None, :, None] * half[:, None, None, :]

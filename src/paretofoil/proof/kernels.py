@@ -254,9 +254,9 @@ def _reach_in_cap(
             value[i] = radius * radius * pull[i] / 2 - share[i] * height - sign * middle[i]
             value[i] += 1e-12 * (radius * (size + share[i]) + abs(middle[i]))
         for j in range(dim):
-            first, last, across = low[j], high[j], normal[j]
+            first, last, direction = low[j], high[j], normal[j]
             for i in range(count):
-                v = sign * w[j, i] + share[i] * across
+                v = sign * w[j, i] + share[i] * direction
                 z = min(max(v / pull[i], first), last)
                 value[i] += z * (v - pull[i] / 2 * z)
         for i in range(count):
@@ -276,9 +276,9 @@ def _relax(
     num_layers, (count, dim) = len(sizes) - 1, low.shape
     lines, ranges = np.zeros((num_layers - 1, 4, count, sizes.max())), np.zeros((4, count, sizes[1]))
     unstable = np.zeros(count, dtype=np.bool_)
-    step = (
-        dim + 2
-    )  # of each box: center, slopes and middle of the range; and in `radii` the radius and half of the range
+    # `rows` has of each box the center and the slopes of the affine form, and the middle of the range; `radii` has the
+    # radius of the form, and half of the range.
+    step = dim + 2
     rows, radii, reach = np.zeros((count * step, dim)), np.zeros((2 * count, dim)), np.empty((2, sizes.max()))
     for b in range(count):
         for j in range(dim):
@@ -395,7 +395,7 @@ def _bend(
     slopes: np.ndarray,
     offsets: np.ndarray,
 ) -> None:
-    """Write bounds with the curvature of the first layer behind the linear ones; see `curvature.upper_bounds`.
+    """Write bounds of one box with the first layer's curvature behind the linear ones; see `curvature.upper_bounds`.
 
     `lines` (4, n) and `ranges` (4, n) are those of the first layer, `rows` (K, n) the bounds' slopes in its outputs.
     """
@@ -422,15 +422,14 @@ def _bend(
         values[i], tilts[i], bends[i] = center + e * (slope + e * bend), (slope + 2 * e * bend) / half, bend / half**2
         errors[i] = scale**4 * third * half**3 / 24 + 1e-12 * (1.0 + abs(bias[i]))
         errors[i] += (abs(slope) + 2 * abs(bend)) / half * pad[i]
-    square, dist, chord = 0.0, 0.0, np.empty(dim)
-    widths = np.empty(dim)
+    square, chord_there, chord, halves = 0.0, 0.0, np.empty(dim), np.empty(dim)
     for j in range(dim):
-        widths[j] = max((high[j] - low[j]) / 2, 1e-9)
+        halves[j] = max((high[j] - low[j]) / 2, 1e-9)
         square += point[j] * point[j]
-        dist += (point[j] - low[j]) * (high[j] - point[j]) / widths[j] ** 2
-        chord[j] = (low[j] + high[j] - 2 * point[j]) / widths[j] ** 2
+        chord_there += (point[j] - low[j]) * (high[j] - point[j]) / halves[j] ** 2
+        chord[j] = (low[j] + high[j] - 2 * point[j]) / halves[j] ** 2
     for r in range(count):
-        # The linear bound's offset without the lines of the first layer.
+        # The offset of the linear bound, with the values at the point in place of the lines of the first layer.
         value, slack = offsets[r], 0.0
         curvature, stretched = np.zeros((dim, dim)), np.empty((dim, dim))
         tilt = np.zeros(dim)
@@ -447,11 +446,11 @@ def _bend(
         for j in range(dim):
             for m in range(j + 1):
                 curvature[m, j] = curvature[j, m]
-                stretched[j, m] = stretched[m, j] = curvature[j, m] * widths[j] * widths[m]
+                stretched[j, m] = stretched[m, j] = curvature[j, m] * halves[j] * halves[m]
         most = max(np.linalg.eigvalsh(curvature)[-1], 0.0) + 1e-12 * slack
         in_ball = most * (radius * radius - square) if np.isfinite(radius) else np.inf
-        most_in_box = max(np.linalg.eigvalsh(stretched)[-1], 0.0) + 1e-12 * slack * widths.max() ** 2
-        in_box = most_in_box * dist
+        most_in_box = max(np.linalg.eigvalsh(stretched)[-1], 0.0) + 1e-12 * slack * halves.max() ** 2
+        in_box = most_in_box * chord_there
         value += min(in_ball, in_box)
         there = 0.0
         for j in range(dim):
