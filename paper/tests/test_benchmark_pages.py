@@ -197,6 +197,12 @@ class TestWideNetworks:
         asked = 12 * 3 * len(lines)
         says("wide-networks", f"All {asked} are settled to 1 % of the distance, in {spent / asked:.2f} CPU seconds")
 
+    def test_how_many_questions_with_nine_objectives_are_settled(self) -> None:
+        lines = tables("wide-networks")[-1]
+        assert {line["d"] for line in lines} == {"9"}
+        settled, asked = (round(sum(column(lines, name))) for name in ("settled", "questions"))
+        says("wide-networks", f"{settled} of {asked} questions are settled within ten seconds each")
+
     def test_all_questions_of_the_authors_agents_are_settled(self) -> None:
         lines = tables("wide-networks")[3]
         says("wide-networks", f"All {sum(column(lines, 'questions')):.0f} questions are settled to 1 %")

@@ -190,7 +190,7 @@ def test_a_plan_that_asks_nothing_measures_nothing(plan: Plan) -> None:
     assert measurements(plan, "some", Gradient, lambda: slopes, {}) == slopes
     never: Callable[[], list[Gradient]] = lambda: pytest.fail("measured again")  # noqa: E731
     assert measurements(replace(plan, recorded=True), "some", Gradient, never, {}) == slopes
-    with pytest.raises(InvalidInput, match="write another study to another file"):
+    with pytest.raises(InvalidInput, match="choose a new file for a new study"):
         measurements(replace(plan, recorded=True, seed=5), "some", Gradient, never, {})
 
 

@@ -125,7 +125,7 @@ def test_the_page_is_made_again_from_its_rows_without_training(plan: Plan) -> No
     assert issued_answers(recorded, []) == rows
     assert other_seed_answers(recorded, []) == other
     assert not (plan.out / "agents").exists()
-    with pytest.raises(InvalidInput, match="write another study to another file"):
+    with pytest.raises(InvalidInput, match="choose a new file for a new study"):
         issued_answers(replace(recorded, budgets=replace(plan.budgets, stress=CFZoo(60, 64))), [])
 
 

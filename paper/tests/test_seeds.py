@@ -89,9 +89,9 @@ def test_the_report_is_made_again_from_its_rows_without_any_agent(plan: Plan) ->
     assert not (plan.out / "agents").exists()
     with pytest.raises(InvalidInput, match="rows of the agents reward-line-10, reward-line-12"):
         seed_rows(replace(recorded, agent_seeds=(10, 12)), "reward-line")
-    with pytest.raises(InvalidInput, match="write another study to another file"):
+    with pytest.raises(InvalidInput, match="choose a new file for a new study"):
         seed_rows(replace(recorded, budgets=Budgets(stress=CFZoo(30, 34))), "reward-line")
-    with pytest.raises(InvalidInput, match="write another study to another file"):
+    with pytest.raises(InvalidInput, match="choose a new file for a new study"):
         as_run_rows(replace(recorded, budgets=Budgets(as_run=CFZooAsRun(64, 60, 4))), "reward-line")
 
 
