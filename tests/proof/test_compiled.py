@@ -78,7 +78,7 @@ def test_compiled_boxes_are_kept_and_bounded_like_those_of_the_numpy_form(
 
 
 @pytest.mark.parametrize("activations", NETWORKS)
-def test_compiled_walks_end_at_valid_points_almost_all_where_those_of_the_numpy_form_end(
+def test_compiled_walks_end_at_valid_points_most_where_those_of_the_numpy_form_end_and_one_as_close(
     activations: tuple[str, ...],
 ) -> None:
     plain, fast = in_both_forms(random_claim(activations, 6))
@@ -87,7 +87,9 @@ def test_compiled_walks_end_at_valid_points_almost_all_where_those_of_the_numpy_
         walk(NetworkMargins(c, len(starts)), starts, steps=6, trust=0.3) for c in (plain, fast)
     )
     assert np.isfinite(expected).any()
-    assert np.isclose(got, expected, rtol=1e-6).mean() >= 0.95  # at a kink, a walk can go either way by rounding
+    # A compiled walk ends when it comes near the end of an earlier one; at a kink, a walk can go either way by rounding.
+    assert np.isclose(got, expected, rtol=1e-6).mean() >= 0.85
+    assert got.min() <= 1.001 * expected.min()
     valid = np.isfinite(got)
     assert (plain.margins(points[valid]) >= plain.level - 1e-9).all()
     np.testing.assert_allclose(got[valid], np.linalg.norm(points[valid], axis=1), rtol=1e-12)
