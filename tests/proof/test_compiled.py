@@ -87,7 +87,7 @@ def test_compiled_walks_end_at_valid_points_most_where_those_of_the_numpy_form_e
         walk(NetworkMargins(c, len(starts)), starts, steps=6, trust=0.3) for c in (plain, fast)
     )
     assert np.isfinite(expected).any()
-    # A compiled walk ends when it comes near the end of an earlier one; at a kink, a walk can go either way by rounding.
+    # A compiled walk ends when it comes near the end of an earlier one; at a kink, rounding decides where a walk goes.
     assert np.isclose(got, expected, rtol=1e-6).mean() >= 0.85
     assert got.min() <= 1.001 * expected.min()
     valid = np.isfinite(got)
