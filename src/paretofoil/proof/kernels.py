@@ -1,7 +1,7 @@
 """Margins, bounds, walks and easy proofs of chains of layers, compiled by numba (extra `[fast]`).
 
-Each function does for one point or one box what the NumPy form does for many: `MarginNetwork`, `relaxation`, `bounds`,
-`halfspace`, `branch_and_bound.bound_boxes` and `trust_region.walk`; `prove` is the loop of `Exact` over them. Sums have
+The functions do what the NumPy form does in `MarginNetwork`, `elementwise`, `bounds`, `curvature`, `halfspace`,
+`branch_and_bound.bound_boxes` and `trust_region.walk`; `prove` is the loop of `Exact` over them. Sums have
 the same terms in another order, which the pads cover. Nothing is computed with fast-math. The result of a question does
 not depend on the others.
 """
