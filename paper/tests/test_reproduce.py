@@ -18,7 +18,6 @@ from paretofoil.study.table import Table
 from paretofoil_paper import PAGES, Budgets, Plan, Report, page
 from paretofoil_paper.ablation import COMPONENTS, ablation_tables, compare
 from paretofoil_paper.audit import as_run_audit, audit_tables
-from paretofoil_paper.budgets import boundary
 from paretofoil_paper.comparison import comparison_rows
 from paretofoil_paper.distances import Distances
 from paretofoil_paper.landscapes import _question, choose_case
@@ -184,7 +183,7 @@ def test_an_experiment_asks_with_the_budgets_and_the_seed_of_its_plan(small: Pla
     audit_tables(seeded, as_run_audit(seeded))
     wanted = {("stress", "cf-zoo"): SMALL.stress, ("audit-thorough", "cf-zoo:thorough"): SMALL.thorough}
     wanted |= {("audit-as-run-thorough", "cf-zoo:as-run-thorough"): SMALL.as_run_thorough}
-    wanted |= {("audit-all", "exact"): SMALL.exact, ("audit-all", "boundary"): boundary()}
+    wanted |= {("audit-all", "exact"): SMALL.exact, ("audit-all", "boundary"): Boundary()}
     for (study, label), search in wanted.items():
         stored = read_about(small.out / "rows" / f"{study}.sqlite")["configuration"]["searches"][label]
         assert stored == describe_search(replace(search, seed=7))  # type: ignore[type-var]

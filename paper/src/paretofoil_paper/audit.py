@@ -10,13 +10,12 @@ import numpy as np
 from paretofoil.agents import load_agent
 from paretofoil.core.answer import Status
 from paretofoil.core.search import Search
-from paretofoil.search import NearestFront
+from paretofoil.search import Boundary, NearestFront
 from paretofoil.study import STRESS as EVERY_CASE
 from paretofoil.study import Case, Row
 from paretofoil.study.statistics import Proportion
 from paretofoil.study.table import Table
 from paretofoil_paper.authors_data import TAXONOMY
-from paretofoil_paper.budgets import boundary
 from paretofoil_paper.comparison import recovery_table
 from paretofoil_paper.paper_tables import AUDIT, AUDIT_RECOVERED, ENVIRONMENTS
 from paretofoil_paper.plan import Plan
@@ -102,7 +101,7 @@ def audit_tables(plan: Plan, as_run: Audit) -> list[Table]:
 
 def proof_rows(plan: Plan) -> list[Row]:
     """Return every case of the stress test answered by Boundary, Exact, nearest-front and local ZOO."""
-    others: dict[str, Search] = {"boundary": boundary(), "exact": plan.budgets.exact}
+    others: dict[str, Search] = {"boundary": Boundary(), "exact": plan.budgets.exact}
     return plan.rows("audit-all", others | {"nearest-front": NearestFront(), "local-zoo": LocalZoo()}, EVERY_CASE)
 
 

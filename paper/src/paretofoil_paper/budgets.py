@@ -10,24 +10,14 @@ from paretofoil_paper.paper_tables import BUDGET_RUNTIME
 from paretofoil_paper.searches import CFZooAsRun, LocalZoo, ProjectedCW, WhiteCW
 
 
-def boundary(max_queries: int = 9001) -> Boundary:
-    """Return Boundary as in the recorded rows, which uses all its queries."""
-    return Boundary(max_queries, spend_all=True)
-
-
-def _exact() -> Exact:
-    """Return Exact with the warm start of the recorded rows; its default start is a scan of the region."""
-    return Exact(start=boundary(400))
-
-
 def _comparison_searches() -> dict[str, Search]:
     return {
         "white-cw": WhiteCW(),
         "cf-zoo": CFZoo.preset("comparison"),
         "white-cw-padded": WhiteCW.preset("padded"),
         "projected-cw": ProjectedCW(),
-        "boundary": boundary(),
-        "exact": _exact(),
+        "boundary": Boundary(),
+        "exact": Exact(),
         "white-cw:as-run": WhiteCW.preset("as-run"),
         "white-cw:as-run-0": WhiteCW.preset("as-run-0"),
         "cf-zoo:as-run": CFZooAsRun.preset("comparison"),
@@ -39,7 +29,7 @@ def _ablation_searches() -> dict[str, Search]:
         "cf-zoo": CFZoo(30_000, 30_001),
         "cf-zoo:as-run": CFZooAsRun(15_000, 30_000),
         "local-zoo": LocalZoo(30_001),
-        "boundary": boundary(30_000),
+        "boundary": Boundary(30_000),
         "projected-cw": ProjectedCW(),
         "white-cw:as-run": WhiteCW.preset("as-run"),
         "nearest-front": NearestFront(),
@@ -67,7 +57,7 @@ class Budgets:
     as_run_larger: tuple[int, ...] = (9_001, 21_000, 50_000)
     """Budgets at which CF-ZOO as run repeats its feasible failures: the paper's, that of its comparison, and the one
     that it recommends. The largest one is that of `as_run_thorough`."""
-    exact: Search = field(default_factory=_exact)
+    exact: Search = field(default_factory=Exact)
     """Proves whether a case is feasible."""
     runtime: tuple[int, ...] = tuple(BUDGET_RUNTIME)
     """Budgets (directions and queries) at which CF-ZOO is timed; a subset of the paper's."""

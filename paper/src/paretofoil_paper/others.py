@@ -9,11 +9,12 @@ from typing import Any
 
 from paretofoil.core.answer import Status
 from paretofoil.core.search import Search
+from paretofoil.search import Boundary
 from paretofoil.study import Case, CaseRule, Row
 from paretofoil.study.statistics import Proportion
 from paretofoil.study.study import describe_rule, describe_search
 from paretofoil.study.table import Table
-from paretofoil_paper.budgets import Budgets, boundary
+from paretofoil_paper.budgets import Budgets
 from paretofoil_paper.paper_tables import ENVIRONMENTS, STRESS
 from paretofoil_paper.plan import Plan
 from paretofoil_paper.protocols import AS_RUN, PAPER_COMPARISON, PAPER_STRESS, WHITE_AS_RUN, WHITE_CONFIGURED
@@ -58,7 +59,7 @@ class OtherStudy:
 
 
 _BUDGETS = Budgets()
-_SEARCHES: Mapping[str, Search] = {AS_RUN: _BUDGETS.as_run, "boundary": boundary()}
+_SEARCHES: Mapping[str, Search] = {AS_RUN: _BUDGETS.as_run, "boundary": Boundary()}
 _EXACT: Mapping[str, Search] = {"exact": _BUDGETS.exact}
 _WHITE = {name: _BUDGETS.comparison[name] for name in (WHITE_AS_RUN, WHITE_CONFIGURED)}
 STRESS_STUDIES = {

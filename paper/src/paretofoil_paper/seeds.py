@@ -8,13 +8,12 @@ import numpy as np
 
 from paretofoil.core.errors import InvalidInput
 from paretofoil.core.search import Search
-from paretofoil.search import CFZoo
+from paretofoil.search import Boundary, CFZoo
 from paretofoil.study import STRESS as EVERY_CASE
 from paretofoil.study import CaseRule, Row
 from paretofoil.study.statistics import Proportion, summarise
 from paretofoil.study.study import describe_rule, describe_search
 from paretofoil.study.table import Table
-from paretofoil_paper.budgets import boundary
 from paretofoil_paper.differences import feasible_cases
 from paretofoil_paper.distances import Distances
 from paretofoil_paper.paper_tables import ENVIRONMENTS, STRESS, total_of
@@ -40,7 +39,7 @@ def searches_of(plan: Plan) -> dict[str, Search]:
     stress = plan.budgets.stress
     local = LocalZoo(stress.max_queries) if isinstance(stress, CFZoo) else LocalZoo()
     searches: dict[str, Search] = {"cf-zoo": stress, "local-zoo": local, LONG: LocalZoo(4 * local.max_queries)}
-    return searches | {"boundary": boundary(), "exact": plan.budgets.exact}
+    return searches | {"boundary": Boundary(), "exact": plan.budgets.exact}
 
 
 def environment_of(row: Row) -> str:

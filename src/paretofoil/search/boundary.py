@@ -5,7 +5,7 @@ ball of the best answer so far. A question is done when the walks of two rounds 
 """
 
 from collections.abc import Callable
-from dataclasses import dataclass, field
+from dataclasses import dataclass
 from functools import cache, cached_property
 
 import numpy as np
@@ -37,8 +37,6 @@ class Boundary(Search):
     """Maximum number of queries per question."""
     seed: int = 0
     """Seed of the quasi-random points."""
-    spend_all: bool = field(default=False, metadata={"unstored": True})
-    """Use all queries, even if more of them hardly improve the answer."""
 
     name = "boundary"
     stochastic = True
@@ -66,7 +64,7 @@ class Boundary(Search):
             plan = _PLANS[min(round_number, len(_PLANS) - 1)]
             walkers, starts, values = _promising(budget, who, points, margins, start[who], plan.walks)
             walk(QueriedMargins(budget, walkers), starts, values[:, None], steps=plan.steps, trust=0.3)
-            if round_number >= _AT_LEAST and not self.spend_all:
+            if round_number >= _AT_LEAST:
                 who = who[(np.isinf(before) | (budget.distance < (1 - _AGREE) * before))[who]]
             before = budget.distance
             _refine(budget, who, noise, plan)

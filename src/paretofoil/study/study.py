@@ -186,21 +186,12 @@ def describe_rule(rule: CaseRule) -> dict[str, Any]:
 
 
 def describe_search(search: Any) -> dict[str, Any]:
-    """Return the class and the fields of a search as JSON values, including nested searches and settings.
-
-    A newer setting is omitted if it has the value that older studies used (`unstored` in the field's metadata).
-    """
+    """Return the class and the fields of a search as JSON values, including nested searches and settings."""
     if not is_dataclass(search) or isinstance(search, type):
         raise InvalidInput.expected("a search that is a dataclass, whose fields are its settings", repr(search))
     values = {field.name: getattr(search, field.name) for field in fields(search)}
-    values = {name: value for name, value in values.items() if (name, value) not in _unstored(search).items()}
     described = {name: describe_search(value) if is_dataclass(value) else value for name, value in values.items()}
     return {"class": type(search).__name__, **described}
-
-
-def _unstored(search: Any) -> dict[str, Any]:
-    """Return the values of newer settings that are not stored, because older studies used them."""
-    return {field.name: field.metadata["unstored"] for field in fields(search) if "unstored" in field.metadata}
 
 
 MOST_WORK = 1_000_000
@@ -228,7 +219,7 @@ def restore_search(description: Mapping[str, Any]) -> Any:
         raise InvalidInput.expected(f"settings of {name} among {', '.join(names)}", brief(unknown[0]))
     settings = {key: _read_setting(key, hints[key], value) for key, value in description.items() if key != "class"}
     try:
-        return kind(**_unstored(kind) | settings)
+        return kind(**settings)
     except TypeError as error:
         raise InvalidInput.expected(f"a value for every setting of {name}", error) from None
 
