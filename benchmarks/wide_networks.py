@@ -1,7 +1,7 @@
 """Measure `Exact` on wide networks.
 
     python benchmarks/wide_networks.py [--widths 64,256,512] [--depths 2,3,4] [--forms relu,tanh,pcn] [--dims 2,3,4,6]
-        [--questions 3] [--seconds 10] [--samples 0] [--before CHECKOUT]
+        [--questions 3] [--seconds 10] [--samples 0] [--norm l2] [--before CHECKOUT]
 
 Other forms: normed (LayerNorm and GELU), lstm, gru. The networks imitate a smooth decision and are deployed as torch
 float32 modules. With --before, another checkout of the repository answers the same questions in turn. Times are CPU
@@ -16,14 +16,14 @@ import subprocess
 import sys
 import time
 from pathlib import Path
-from typing import Any
+from typing import Any, get_args
 
 import numpy as np
 import torch
 from torch import nn
 
 import paretofoil as pf
-from paretofoil.core.command import CommandSpace
+from paretofoil.core.command import CommandSpace, Norm
 from paretofoil.core.options import Limits
 from paretofoil.core.question import Question, QuestionBatch
 from paretofoil.core.threads import one_thread
@@ -118,7 +118,7 @@ def imitate(module: nn.Module, dim: int, seed: int) -> None:
         optimiser.step()
 
 
-def ask(module: nn.Module, dim: int, count: int, seed: int) -> list[Question]:
+def ask(module: nn.Module, dim: int, count: int, seed: int, norm: Norm) -> list[Question]:
     """Return questions with random states, commands of the unit box, and foils."""
     generator = np.random.default_rng(seed)
     space = CommandSpace(np.zeros(dim), np.ones(dim))
@@ -128,7 +128,8 @@ def ask(module: nn.Module, dim: int, count: int, seed: int) -> list[Question]:
         state, command = generator.random(STATE).astype(np.float32), generator.random(dim)
         chosen = int(policy.log_probs(state[None], command[None])[0].argmax())
         foil = int(generator.choice([a for a in range(ACTIONS) if a != chosen]))
-        questions.append(Question(policy, state, command, foil, tuple(range(ACTIONS)), space, np.zeros((0, dim)), 0.05))
+        what = policy, state, command, foil, tuple(range(ACTIONS)), space
+        questions.append(Question(*what, np.zeros((0, dim)), 0.05, norm=norm))
     return questions
 
 
@@ -179,7 +180,7 @@ def rate(question: Question, count: int) -> float:
 def run(arguments: argparse.Namespace, checkout: Path, *place: str | int) -> dict[str, float]:
     """Return what a process that imports a checkout measures of one network."""
     environment = os.environ | {"PYTHONPATH": str(checkout / "src"), "OMP_NUM_THREADS": "1"}
-    options = [f"--{name}={getattr(arguments, name)}" for name in ("questions", "seconds", "samples")]
+    options = [f"--{name}={getattr(arguments, name)}" for name in ("questions", "seconds", "samples", "norm")]
     command = [sys.executable, __file__, "--child", ",".join(map(str, place)), *options]
     done = subprocess.run(command, env=environment, capture_output=True, text=True, check=True)
     measured: dict[str, float] = json.loads(done.stdout)
@@ -194,7 +195,7 @@ def child(arguments: argparse.Namespace) -> None:
     torch.manual_seed(seed)
     module = make_module(form, dim, width, depth)
     imitate(module, dim, seed)
-    questions = ask(module, dim, arguments.questions, seed)
+    questions = ask(module, dim, arguments.questions, seed, arguments.norm)
     found = {"boxes/s": rate(questions[0], 512), **measure(questions, arguments.seconds, arguments.samples)}
     print(json.dumps(found))
 
@@ -232,6 +233,7 @@ if __name__ == "__main__":
     parser.add_argument("--questions", type=int, default=3)
     parser.add_argument("--seconds", type=float, default=10.0, help="time limit per question")
     parser.add_argument("--samples", type=int, default=0, help="commands that try to refute each proof")
+    parser.add_argument("--norm", choices=get_args(Norm), default="l2", help="norm of the distance")
     parser.add_argument("--child", help=argparse.SUPPRESS)
     options = parser.parse_args()
     child(options) if options.child else main(options)
