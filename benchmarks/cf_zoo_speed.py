@@ -99,7 +99,7 @@ def main() -> None:
         rows.append((name, seconds / count, queries / seconds, timer.seconds / seconds))
     slowest, plain = rows[0][1], rows[1][1]
     print(f"CF-ZOO, stress preset, {AGENT}, {len(asked)} questions\n")
-    print("| how | s per question | queries/s | forward share | faster than torch | faster than NumPy |")
+    print("| implementation | s per question | queries/s | forward share | faster than torch | faster than NumPy |")
     print("|---|---|---|---|---|---|")
     for name, seconds, rate, share in rows:
         shown = "-" if share is None else f"{share:.0%}"
