@@ -427,15 +427,15 @@ that each shipped agent reaches.
 {catalogue}
 
 In MO-Gymnasium, the episodes of `mountain-car`, `lunar-lander` and `reacher` start in a random state. In the catalogue,
-every episode starts in the state of seed 0, as in the app of the paper's authors. No agent is shipped for `lunar-lander`
-and `reacher`, because ten minutes of training on a busy core are not enough. With
+every episode starts in the state of seed 0, as in the app of the paper's authors. No agent is shipped for
+`lunar-lander` and `reacher`, because ten minutes of training on a busy core are not enough. With
 `paretofoil train ENVIRONMENT --minutes 10 --steps 100000000`, the agent of `lunar-lander` reached 2 of the 27 points of
 its front, and the agent of `reacher` 11 of 200.
 
 WalkRoom, `three-tree`, `four-room`, `mountain-car`, `lunar-lander` and `reacher` come from the code of the paper's
 authors. Their layouts, step limits, observations and valid actions are as in that code; everything else is as in the
-environment with the id in the table. The agent of `four-room` reaches four of the seven best returns that are possible within 40
-steps.
+environment with the id in the table. The agent of `four-room` reaches four of the seven best returns that are possible
+within 40 steps.
 """
 AGENTS_PAGE = """# Kinds of agents that can be explained
 
