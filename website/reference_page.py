@@ -42,8 +42,8 @@ def public_names() -> dict[str, list[str]]:
 def reference_page() -> str:
     """Return the page as Markdown for mkdocstrings."""
     parts = [
-        "# Python library\n\nThis page documents every name of `import paretofoil as pf`. It also documents some names of "
-        "the modules, such as `paretofoil.search.Exact`."
+        "# Python library\n\nThis page documents every name of `import paretofoil as pf`. It also documents some names "
+        "of the modules, such as `paretofoil.search.Exact`."
     ]
     for folder, names in public_names().items():
         if names:
