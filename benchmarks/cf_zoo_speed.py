@@ -1,4 +1,4 @@
-"""Compare CF-ZOO with one query at a time and in batches, at the stress budget.
+"""Compare the speed of CF-ZOO with one query at a time and in batches, with the budget of the stress test.
 
 The sequential version runs on the torch module and on the deployed NumPy policy. Prints a Markdown table.
 """
