@@ -4,7 +4,8 @@
 
 `tests/folded.py` generates network n from the seed n, and `tests/attacks.py` has the tests. Continue a stopped run with
 --seed. Repeat a violation with --seed n --networks 1 --whole 1. For every network, the bounds and a proof are tested;
-for every 8th network, also the whole search, the proven range and the verification. The exit code is 1 if there is a violation.
+for every 8th network, also the whole search, the proven range and the verification. The exit code is 1 if there is a
+violation.
 """
 
 import argparse
