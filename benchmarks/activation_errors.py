@@ -1,10 +1,10 @@
-"""Measure the errors of the activations of torch and onnxruntime, in roundings, and print a table.
+"""Measure the errors of the activations of torch and onnxruntime, and print a table.
 
 python benchmarks/activation_errors.py [--step 1021]
 
-Inputs are all float16 and bfloat16 numbers, and every `step`-th float32 number, in the order of their bits. An error
-counts relative to the size of the output (of a SiLU: of the input), or to 1 if that is larger, in units of the unit
-roundoff. Proofs allow `ACTIVATION_ROUNDINGS` of agents/recorder.py and agents/onnx.py, and 4 in half precision.
+Inputs are all float16 and bfloat16 numbers, and every `step`-th float32 number, in the order of their bits. An error is
+divided by the size of the output (for a SiLU, of the input) or by 1, whichever is larger, and given in units of the
+unit roundoff. Proofs allow `ACTIVATION_ROUNDINGS` of agents/recorder.py and agents/onnx.py, and 4 in half precision.
 """
 
 import argparse

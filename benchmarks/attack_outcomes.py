@@ -1,18 +1,19 @@
-"""Attack proofs about whole episodes: roll out commands, and see whether any episode contradicts one.
+"""Try to refute proofs about whole episodes: roll out commands, and count the episodes that contradict a proof.
 
     python benchmarks/attack_outcomes.py --commands 200000
 
-Atlases: commands inside proven cells, half of them close to the edge of their cell.
+Atlases are tested by commands inside proven cells, half of them close to the edge of their cell.
 
-Comparisons (`--pairs`): both agents under commands inside cells in which it is proven whether they end differently.
+Comparisons (`--pairs`) are tested by commands inside cells for which it is proven whether the two agents end
+differently. Both agents are rolled out.
 
-Outcome questions: every point of the front as an outcome from every command of the front (`--questions` limits them
-to a random sample); then returns that the environment allows,
-and that no sampled command leads to. Commands that are closer than the proven bound must not meet the outcome; half of
-those that are tried are only just closer. Where an outcome is proven infeasible, no command may meet it.
+Questions about outcomes ask, for every command of the front, for every other point of the front (`--questions` limits
+them to a random sample). Further questions ask for returns that the environment allows but that no sampled command
+leads to. Commands that are closer than the proven bound must not meet the outcome; half of the commands that are tried
+are only slightly closer. If an outcome is proven infeasible, no command may meet it.
 
-Prints a line per agent and kind of proof, with the number of commands that were rolled out, and the sum. Fails if one
-command contradicts a proof.
+Prints a line for each agent and kind of proof, with the number of commands that were rolled out, and the sum. The exit
+code is 1 if a command contradicts a proof.
 """
 
 import argparse

@@ -1,14 +1,14 @@
-"""Try to refute proofs about networks that are hard to round, and print a table by kind of network.
+"""Try to refute proofs about networks whose rounding errors are hard to bound, and print a table by kind of network.
 
 python benchmarks/attack_proofs.py [--answers 2500] [--commands 20000] [--seed 0] [--kinds clamp half ...] [--rows FILE]
 
-Answer number n has seed n. With --rows, the row of each answer is appended to a file of JSON lines, and answers that it
-has are not repeated, so that a long run can be continued. Only white-box policies are attacked: a module that rounding
-makes a black box is replaced by another one of its kind.
+Answer number n has the seed n. With --rows, the row of each answer is appended to a file of JSON lines. Answers that
+are in this file are not repeated, so that you can continue a long run. Only white-box policies are attacked: if
+rounding makes a module a black box, another module of its kind takes its place.
 
-For each proof, commands that it excludes are given to the deployed module: anywhere in the search region, in its
-corners, near the surface of the ball below the lower bound, near the closest command, and beside the numbers of coarse
-number formats. A command that makes the foil win by kappa refutes the proof. Exits with 1 if any proof was refuted.
+For each proof, the deployed module is evaluated at commands that the proof excludes. They lie anywhere in the search
+region, in its corners, near the lower bound, near the closest command, and next to the numbers of coarse formats such
+as float16. A command that makes the foil win by kappa refutes the proof. The exit code is 1 if a proof was refuted.
 """
 
 import argparse

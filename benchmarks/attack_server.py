@@ -1,10 +1,10 @@
-"""Attack a server of this machine: crafted requests, broken HTTP, half-open connections, and kills of its workers.
+"""Attack a local server by crafted requests, broken HTTP, half-open connections, and by killing its workers.
 
     python benchmarks/attack_server.py [--connections 1100] [--kills 10]
 
 Starts `paretofoil serve` with a user study on a free port and prints a table of the attacks. A finding is a response of
 status 500, an error that is not one sentence of JSON, a missing security header, no response at all, a traceback in the
-log, or a server that cannot answer a question after the attack. The exit code is 1 if there is one.
+log, or a server that cannot answer a question after the attack. The exit code is 1 if there is a finding.
 """
 
 import argparse

@@ -1,17 +1,17 @@
-"""Measure what is known about attainable commands: in how many answers of the stress test, and at which cost.
+"""Measure in how many answers of the stress test an attainable command is found or proven, and what this costs.
 
     python benchmarks/attainable_proofs.py [AGENT ...] [--answers 300]
 
-The questions are those of the stress test: every command of the front, every step of its episode, every foil. An agent
-with more than that many answers gets a random sample. For each answer, an attainable command is sought by rollouts
-alone, and then with a proof. Prints, for each agent, how many answers
+The questions are those of the stress test: every command of the front, every step of its episode, every foil. If an
+agent has more than `--answers` answers, a random sample of them is used. For each answer, the benchmark looks for an
+attainable command by rollouts alone, and then with a proof. For each agent, it prints
 
-- deliver themselves what they ask for,
-- had an attainable command by rollouts; of these, how many have one now that is proven to be the closest (to 1 % before
-  it is rounded, or exchanged for the return itself),
-- had none; of these, how many have one now, are proven to have none, or are open,
-
-and the CPU seconds of an answer without attainable commands, of the rollouts, and of the proofs.
+- how many answers have a quoted command that is itself attainable;
+- for how many answers rollouts find an attainable command, and for how many of these a command is proven to be the
+  closest (to 1 %, before it is rounded or replaced by the return itself);
+- for how many answers rollouts find none, and for how many of these the proof finds one, proves that there is none, or
+  is undecided;
+- the CPU seconds of an answer without attainable commands, of the rollouts, and of the proofs.
 """
 
 import argparse

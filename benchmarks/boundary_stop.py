@@ -1,8 +1,8 @@
-"""Compare Boundary, which stops when it is done, with Boundary that uses all its queries.
+"""Compare Boundary, which stops when another round hardly helps, with a version that uses all its queries.
 
     python benchmarks/boundary_stop.py
 
-Asks the questions of the paper's comparison. Distances are relative to those of Exact.
+Asks the questions of the paper's comparison. Distances are divided by those of Exact.
 """
 
 import time

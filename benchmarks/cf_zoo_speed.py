@@ -1,4 +1,4 @@
-"""Compare CF-ZOO with one query at a time and in batches, at the stress budget.
+"""Compare the speed of CF-ZOO with one query at a time and in batches, with the budget of the stress test.
 
 The sequential version runs on the torch module and on the deployed NumPy policy. Prints a Markdown table.
 """
@@ -99,7 +99,7 @@ def main() -> None:
         rows.append((name, seconds / count, queries / seconds, timer.seconds / seconds))
     slowest, plain = rows[0][1], rows[1][1]
     print(f"CF-ZOO, stress preset, {AGENT}, {len(asked)} questions\n")
-    print("| how | s per question | queries/s | forward share | faster than torch | faster than NumPy |")
+    print("| implementation | s per question | queries/s | forward share | faster than torch | faster than NumPy |")
     print("|---|---|---|---|---|---|")
     for name, seconds, rate, share in rows:
         shown = "-" if share is None else f"{share:.0%}"

@@ -4,8 +4,9 @@
 
 The agents are trained by Stable-Baselines3 (SAC, TD3, PPO; a goal of three numbers), MORL-Baselines (CAPQL and PCN in
 the water reservoir; extra [morl]) and plain torch (supervised, in the water reservoir). In each state, questions ask
-for more and less of each dimension, for amounts from the whole range, and for a band. The table has the share that is
-settled in 10 CPU seconds, CPU times, and contradictions: sampled commands that refute a proof.
+for more and less of each dimension, for amounts from the whole range, and for a range of amounts. The table has the
+share of questions that are settled in 10 CPU seconds, the CPU times, and the number of sampled commands that contradict
+a proof.
 """
 
 import argparse

@@ -1,8 +1,8 @@
-"""Count the proofs whose rounding errors are derived, and what deriving them costs.
+"""Count the proofs whose rounding errors are derived, and measure the CPU time that deriving them costs.
 
 python benchmarks/derived_shares.py [--questions 40] [--authors FOLDER] [--groups shipped torch wide authors]
 
-Each question is proven twice: as it is, and with rounding errors that are only measured. The last columns compare the
+Each question is answered twice: once with derived and once with measured rounding errors. The last columns compare the
 number of proofs and the CPU time. Torch modules are float32 networks that imitate a smooth decision, as in
 benchmarks/wide_networks.py. FOLDER holds the checkpoints of the authors of the paper, which are not part of this
 repository.

@@ -4,8 +4,8 @@
 
 The agents are models of Stable-Baselines3 with its usual networks: PPO in CartPole and LunarLander (needs the package
 box2d), DQN in Taxi. In states of their episodes, questions ask for every other action, with 1 to 4 free features that
-are drawn at random. The table has the share that is settled in 10 seconds, CPU times, and contradictions: sampled
-states that refute a proof. For Taxi, every answer is compared with the values of all 500 states.
+are drawn at random. The table has the share of questions that are settled in 10 seconds, the CPU times, and the number
+of sampled states that contradict a proof. For Taxi, every answer is compared with the values of all 500 states.
 """
 
 import argparse

@@ -1,15 +1,15 @@
-"""Compare the time of answers between two checkouts, side by side in one run.
+"""Compare the time that answers take in two checkouts of the repository, in one run.
 
     python benchmarks/floor.py BEFORE [AFTER] [--questions 40] [--rounds 3] [--agents NAME ...] [--parts PART ...]
         [--compiled] [--held-out]
 
-BEFORE and AFTER are folders of checkouts; AFTER is this one if omitted. Processes of both take turns, with one thread,
-and report CPU seconds. Parts: `answer` (one warm proven answer), `together` (many proven answers in one batch, as a
-study asks them), `explain` (one warm explanation, with rollouts and the proven range), `train` (a training of at most
-40,000 steps) and `cold` (one process of `paretofoil explain`). `--compiled` lets AFTER use the compiled form (extra
-`[fast]`), and `--held-out` asks other questions. Prints the least seconds of all rounds, how many statuses differ, and
-the ratios of distances. For a training, the status is the share of the front that is reached, and the distance is the
-hypervolume.
+BEFORE and AFTER are folders of checkouts; AFTER is this checkout by default. Processes of the two checkouts take turns,
+with one thread each, and report CPU seconds. Parts: `answer` (one warm proven answer), `together` (many proven answers
+in one batch, as a study asks them), `explain` (one warm explanation, with rollouts and the proven range), `train` (a
+training of at most 40,000 steps) and `cold` (one process of `paretofoil explain`). With `--compiled`, AFTER uses
+compiled proofs (extra `[fast]`). With `--held-out`, other questions are asked. Prints the least seconds of all rounds,
+how many statuses differ, and the ratios of the distances. For a training, the share of the front that is reached is
+printed in place of the status, and the hypervolume in place of the distance.
 """
 
 import argparse

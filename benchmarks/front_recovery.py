@@ -1,4 +1,4 @@
-"""Measure whether every seed recovers the whole front: train four seeds of each small environment.
+"""Train four seeds in each small environment, and measure whether every seed recovers the whole front.
 
     python benchmarks/front_recovery.py [--explore plain] [--seeds 0 1] [ENVIRONMENT ...]
 

@@ -3,7 +3,7 @@
     python benchmarks/fuzz_files.py [COUNT] [SEED]
 
 Prints how many files of each kind were rejected and read, the slowest file and the peak memory. The exit code is 1 if
-a file raised anything but InvalidInput or StoreError, took over 2 s, or if the memory exceeded 500 MB.
+a file raised an error other than InvalidInput or StoreError, if a file took over 2 s, or if the memory exceeded 500 MB.
 `tests/crafted.py` has the edits.
 """
 

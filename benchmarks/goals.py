@@ -4,7 +4,7 @@
 
 Needs stable-baselines3. Two DQN agents with hindsight replay move to a goal, and a third one maximises returns weighted
 by random preferences, like PD-MORL without its alignment term and its hindsight replay. The exact search, Boundary and
-CF-ZOO answer each question, and the model itself then acts under the answer. The rows are written to
+CF-ZOO answer each question. The model itself then acts under the command of the answer. The rows are written to
 OUT/rows/goals.csv. The run takes about ten minutes of one core.
 """
 

@@ -1,7 +1,7 @@
 """Compare return-only with return-horizon PCNs (paper, appendix "Return-Only PCN Adjustment").
 
-For each environment: points of the front, hypervolume and fidelity of both, and how often the horizon alone changes
-the greedy action. Prints a Markdown table.
+Prints a Markdown table. For each environment, it has the points of the front, the hypervolume and the fidelity of both
+kinds of agents, and how often the horizon alone changes the greedy action.
 """
 
 import sys

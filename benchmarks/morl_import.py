@@ -2,8 +2,9 @@
 
     python benchmarks/morl_import.py [STEPS] [QUESTIONS] [SEED]
 
-Asks the questions of the stress test, or QUESTIONS evenly spread ones: which are feasible (`Exact`), which of them
-`Boundary` and CF-ZOO find, and which are feasible with the horizon fixed or with only the horizon free.
+Asks the questions of the stress test, or QUESTIONS evenly spread ones. Counts the questions that `Exact` proves
+feasible, and those of them that `Boundary` and CF-ZOO answer. Also counts the questions that are feasible if the
+horizon must not change, and if only the horizon may change.
 """
 
 import contextlib

@@ -1,4 +1,4 @@
-"""Run `pf.never` on all states that the shipped agents visit, and attack the proofs with samples.
+"""Run `pf.never` on all states that the shipped agents visit, and try to refute the proofs by random commands.
 
     python benchmarks/never.py [--width 0.01] [--samples 10000000] [--agents NAME,NAME]
 

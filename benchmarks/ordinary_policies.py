@@ -1,10 +1,11 @@
-"""Compare searches on an exact policy and on an ordinary torch module, against proofs.
+"""Compare what searches find for an exact policy and for an ordinary torch module.
 
     python benchmarks/ordinary_policies.py [QUESTIONS] [AGENT ...]
 
-Each shipped agent is asked as a NumPy policy, which gives a row the same bits in any batch, and as a torch float32
-module, which does not. The table counts, among the questions that `Exact` proves feasible, what each search finds,
-the mean ratio to the proven distance, and the answers that do not hold in other batches.
+Questions about each shipped agent are asked twice: about the NumPy policy, whose outputs do not depend on the batch,
+and about a torch float32 module, whose outputs do. For the questions that `Exact` proves feasible, the table has the
+number that each search answers, the mean distance divided by the proven one, and the number of answers that fail in
+other batches.
 """
 
 import sys

@@ -1,12 +1,13 @@
-"""Ask optimisers, attacks and solvers of others the same questions as our searches, and write the tables of a page.
+"""Ask optimisers, attacks and solvers of other libraries the questions of our searches, and write the tables of a page.
 
     pip install -e '.[peers]'
     python benchmarks/peers.py [--questions 8] [--agents NAME ...] [--peers NAME ...] [--out docs/peers.md]
 
 Every peer has its recommended settings and sees scaled changes z of the command. It looks for the shortest change, in
 the search region, under which the foil wins by kappa. Optimisers minimise the length of the change; a change under
-which the foil does not win costs more than any other. Attacks see logits, less kappa for the foil. All run question by
-question on one thread; times are CPU seconds. The policy checks every change that a peer returns.
+which the foil does not win costs more than any other. Attacks see logits, from which kappa is subtracted for the foil.
+All methods answer one question at a time on one thread; times are CPU seconds. The policy checks every change that a
+peer returns.
 """
 
 import argparse

@@ -1,10 +1,10 @@
-"""Explain preference-conditioned agents that MORL-Baselines trains, and attack the certificates.
+"""Explain preference-conditioned agents that MORL-Baselines trains, and try to refute the certificates by samples.
 
     python benchmarks/preferences.py --agent envelope-sea --samples 10000000
 
-Needs morl-baselines. Envelope Q-learning, which maximises w . Q(s, a, w), is proven by branch and bound; GPI-LS has a
-table of values at each state. Weights are sampled where a certificate says that the foil cannot win, and the network
-of MORL-Baselines is evaluated there. Every question is asked with the default kappa and with kappa 0.
+Needs morl-baselines. Answers about Envelope Q-learning, which maximises w . Q(s, a, w), are proven by branch and bound;
+GPI-LS has a table of values at each state. Weights are sampled where a certificate says that the foil cannot win, and
+the network of MORL-Baselines is evaluated there. Every question is asked with the default kappa and with kappa 0.
 """
 
 import argparse

@@ -1,4 +1,4 @@
-"""Measure the cost of proving answers to 1 % of their distance, compared with 0.001.
+"""Compare the time of proofs with a gap of 1 % of the distance with that of a gap of 0.001.
 
 python benchmarks/proof_gap.py [QUESTIONS]
 """

@@ -1,10 +1,10 @@
-"""Read texts of every kind back, compare each number and claim with the policy and the environment, and print a table.
+"""Parse texts of every kind, compare each number and claim with the policy and the environment, and print a table.
 
 python benchmarks/read_paragraphs.py [--texts 80] [--kinds influence never ...] [--untrue]
 
-`tests/witness.py` has the readers, `tests/paragraphs.py` makes the texts. Each number of each text is then altered (its
-first and its last digit, its sign, 10 % more and 10 % less), one at a time, to count how many alterations a reader
-notices. Exits with 1 if a text is untrue, or if fewer than 95 % of the alterations of a kind are noticed.
+`tests/witness.py` has the parsers, and `tests/paragraphs.py` makes the texts. Each number of each text is then altered,
+one at a time (its first and its last digit, its sign, 10 % more and 10 % less), to count how many alterations a parser
+detects. The exit code is 1 if a text is untrue, or if fewer than 95 % of the alterations of a kind are detected.
 """
 
 import argparse

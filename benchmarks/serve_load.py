@@ -1,4 +1,4 @@
-"""Load test of the web server: 32 clients ask different questions for a minute, and every answer is checked.
+"""Test the web server under load: 32 clients ask different questions for a minute, and every answer is checked.
 
 Prints the answers and their rate, errors, answers that differ from the library's, the times of health requests, and
 the memory of the server and its workers. A separate process sends the health requests.

@@ -1,10 +1,11 @@
-"""Attack the proofs with generated networks, and print a table by kind of network.
+"""Test the proofs on generated networks, and print a table by kind of network.
 
     python benchmarks/soundness.py [--networks 100000] [--seconds S] [--jobs 1] [--seed 0] [--whole 8]
 
-Network n has the seed n (`tests/folded.py`; `tests/attacks.py` has the attack): continue a stopped run with --seed,
-and repeat a violation with --seed n --networks 1 --whole 1. The bounds and a proof of every network are attacked; for
-every 8th, also the whole search, the proven range and the verification. The exit code is 1 if there is a violation.
+`tests/folded.py` generates network n from the seed n, and `tests/attacks.py` has the tests. Continue a stopped run with
+--seed. Repeat a violation with --seed n --networks 1 --whole 1. For every network, the bounds and a proof are tested;
+for every 8th network, also the whole search, the proven range and the verification. The exit code is 1 if there is a
+violation.
 """
 
 import argparse

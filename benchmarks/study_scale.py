@@ -3,9 +3,10 @@
     python benchmarks/study_scale.py
     python benchmarks/study_scale.py --parts large --questions 1000000 --engines local --search nearest-front
 
-Prints Markdown tables. Parts: `throughput` (questions per second of CPU time), `overhead` (of a chunk, per engine) and
-`large`: a study of a synthetic fleet is killed (kill -9) after half of its questions and then resumed. CPU seconds are
-those of all processes of the run, the memory is the peak of the process that starts the study.
+Prints Markdown tables for three parts. `throughput` measures the questions per second of CPU time. `overhead` measures
+the overhead of a chunk with each engine. `large` runs a study of many similar agents, kills it (kill -9) after half of
+the questions, and resumes it. CPU seconds are those of all processes of the run. The memory is the peak of the process
+that starts the study.
 """
 
 import argparse

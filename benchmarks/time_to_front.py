@@ -2,9 +2,9 @@
 
     python benchmarks/time_to_front.py [SEED ...]
 
-The archive knows the front when it has an episode for each point; the weights know it when greedy rollouts reach each
-point exactly. Compares our exploration (plans), the authors' exploration with our network (plain), and the PCN of
-MORL-Baselines (extra [morl]). Prints a Markdown table.
+The archive has the front when it contains an episode for each point; the weights have the front when greedy rollouts
+reach each point exactly. Compares our exploration (plans), the authors' exploration with our network (plain), and the
+PCN of MORL-Baselines (extra [morl]). Prints a Markdown table.
 """
 
 import contextlib

@@ -1,4 +1,4 @@
-"""Train agents by stage, and without trimming or shorter-first; measure their fronts and their explanations.
+"""Train agents with fewer steps, and with parts of the training switched off; measure their fronts and explanations.
 
     python benchmarks/trainings.py [--out paper/results]
 

@@ -1,4 +1,4 @@
-"""Train Decision Transformers on episodes of shipped agents, ask what changes their actions, and attack the proofs.
+"""Train Decision Transformers on episodes of shipped agents, explain their actions, and try to refute the proofs.
 
     python benchmarks/transformers.py [reward-line] [deep-sea-treasure] [minecart] [--sizes 2x64,3x128]
         [--questions 20] [--seconds 10] [--samples 20000]
@@ -6,8 +6,8 @@
 A transformer reads the last four steps (command, observation, action), then the current command and observation. It has
 four heads, LayerNorm and GELU, and imitates a shipped agent. In Reward-Line, the command is its first objective alone
 (d = 1), since both objectives sum to 1; Deep Sea Treasure has two objectives (d = 2), Minecart three. Questions ask for
-other actions in states of the episodes. Past commands are part of the state. Times are CPU seconds of one thread, also
-for the time limit. Contradictions are sampled commands that refute a proof.
+other actions in states of the episodes. Past commands are part of the state. Times, and the time limit, are in CPU
+seconds of one thread. Contradictions are sampled commands that refute a proof.
 """
 
 import argparse

@@ -4,8 +4,8 @@
         [--questions 3] [--seconds 10] [--samples 0] [--norm l2] [--before CHECKOUT]
 
 Other forms: normed (LayerNorm and GELU), lstm, gru. The networks imitate a smooth decision and are deployed as torch
-float32 modules. With --before, another checkout of the repository answers the same questions in turn. Times are CPU
-seconds of one thread, also for the time limit. With --samples, commands are sampled that may refute the proofs.
+float32 modules. With --before, another checkout of the repository answers the same questions in turn. Times, and the
+time limit, are in CPU seconds of one thread. With --samples, random commands try to refute the proofs.
 """
 
 import argparse

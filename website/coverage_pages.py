@@ -402,8 +402,13 @@ def try_agent(name: str) -> Trial:
 COUNTS = ("explained", "refused", "not installed", "too slow", "failed")
 ENVIRONMENTS_PAGE = """# Environments that can be trained and explained
 
-`paretofoil train ID` was tried with every id that MO-Gymnasium {version} registers: train for a moment, store the
-agent, load it in another process, and explain a decision. {counts}. `python website/coverage_pages.py` makes this page.
+This page lists the environments in which you can train and explain an agent. Each id that MO-Gymnasium {version}
+registers was tried with `paretofoil train ID`: a trial trains an agent for a moment, stores it, loads it in another
+process, and explains a decision. {counts}.
+
+The message is an error, or a note that `paretofoil train` prints. *The catalogue* is the list of environments that
+`paretofoil envs` prints; they are described [below](#environments-of-the-catalogue). `python website/coverage_pages.py`
+makes this page.
 
 | id | result | message |
 |---|---|---|
@@ -413,34 +418,39 @@ agent, load it in another process, and explain a decision. {counts}. `python web
 
 ## Environments of the catalogue
 
-These have names, units, pictures and valid actions; all but the last two have a fast batched simulation.
-`paretofoil envs NAME` shows more.
+Paretofoil knows the names, units, pictures and valid actions of these environments. All but the last two have a fast
+batched simulation. `paretofoil envs NAME` shows the details of one. The fourth column counts the points of its front
+that each shipped agent reaches.
 
-| name | id | step limit | shipped agents (reached of learned points) | needs |
+| name | id | step limit | shipped agents (points reached, of all points of the agent's front) | needs |
 |---|---|---|---|---|
 {catalogue}
 
-`mountain-car`, `lunar-lander` and `reacher` start in a random state. Here each of their episodes starts in the state of
-seed 0, as in the authors' app. No agent is shipped for `lunar-lander` and `reacher`, because ten minutes of training on
-a busy core are not enough: with `paretofoil train ENVIRONMENT --minutes 10 --steps 100000000`, the agent of
-`lunar-lander` reached 2 of the 27 points of its front, and that of `reacher` 11 of 200.
+In MO-Gymnasium, the episodes of `mountain-car`, `lunar-lander` and `reacher` start in a random state. In the catalogue,
+every episode starts in the state of seed 0, as in the app of the paper's authors. No agent is shipped for
+`lunar-lander` and `reacher`, because ten minutes of training on a busy core are not enough. With
+`paretofoil train ENVIRONMENT --minutes 10 --steps 100000000`, the agent of `lunar-lander` reached 2 of the 27 points of
+its front, and the agent of `reacher` 11 of 200.
 
-WalkRoom, `three-tree`, `four-room`, `mountain-car`, `lunar-lander` and `reacher` are environments of the authors. Their
-layouts, step limits, observations and valid actions are those of the authors' code; everything else is as the id
-defines it. The agent of `four-room` reaches four of the seven best returns within 40 steps.
+WalkRoom, `three-tree`, `four-room`, `mountain-car`, `lunar-lander` and `reacher` come from the code of the paper's
+authors. Their layouts, step limits, observations and valid actions are as in that code; everything else is as in the
+environment with the id in the table. The agent of `four-room` reaches four of the seven best returns that are possible
+within 40 steps.
 """
 AGENTS_PAGE = """# Kinds of agents that can be explained
 
-An untrained agent of each kind was made and one of its decisions explained. {counts}.
-With continuous actions, the foil is half of the largest change that random commands make to the amount.
-`python website/coverage_pages.py` makes this page.
+This page lists the kinds of agents from other libraries that Paretofoil can explain. For each kind, an untrained agent
+was created and one of its decisions was explained. {counts}. The last column is the status of the answer, or the error.
+
+For discrete actions, the foil is the second-best action. For continuous actions, the foil is half of the largest change
+of the amount under random commands. `python website/coverage_pages.py` makes this page.
 
 | agent | library | by | result | status or message |
 |---|---|---|---|---|
 {rows}
 
-Policies without a command (PGMORL, MORL/D, EUPG, and models of Stable-Baselines3 without a Dict observation) are
-explained by [features of the state](features.md).
+Policies without a command are explained by [features of the state](features.md). Examples are PGMORL, MORL/D, EUPG, and
+models of Stable-Baselines3 without a Dict observation.
 """
 
 

@@ -41,7 +41,10 @@ def public_names() -> dict[str, list[str]]:
 
 def reference_page() -> str:
     """Return the page as Markdown for mkdocstrings."""
-    parts = ["# Python library\n\nEvery name of `import paretofoil as pf`, and, with their modules, a few more."]
+    parts = [
+        "# Python library\n\nThis page documents every name of `import paretofoil as pf`. It also documents some names "
+        "of the modules, such as `paretofoil.search.Exact`."
+    ]
     for folder, names in public_names().items():
         if names:
             about = str(importlib.import_module(f"paretofoil.{folder}").__doc__).split("\n\n")[0]
