@@ -206,8 +206,8 @@ def attainable_table(plan: Plan, rows: Rows, unrounded: Sequence[UnroundedAnswer
         *("distance: quoted", "distance: unrounded", "distance: attainable", "rollouts"),
     )
     note = (
-        "Quoted: the answer in short numbers; unrounded: the closest command. Distances and numbers of rollouts are "
-        "medians over the answers that have them."
+        "Quoted: the answer in short numbers. Unrounded: the closest command. Distances and numbers of rollouts are "
+        "medians; those of attainable commands are over the answers for which one was found."
     )
     return Table("Attainable commands", columns, tuple(lines), note, rules=(len(lines) - 1,))
 

@@ -74,8 +74,9 @@ def factors_table(rows: Sequence[FactorAgent]) -> Table:
         "reach their front",
     )
     note = (
-        "Feasible cases, in % of all cases of the stress test, mean over the agents in the last column. The difference "
-        "is that from ours; its interval is Student's over the pairs of agents of one seed."
+        "Feasible cases in % of all cases of the stress test, means over seeds. Differences are from *ours*; their "
+        "intervals are Student's, over pairs of agents with the same seed. Last column: agents whose greedy rollouts "
+        "reach every point of their front."
     )
     return Table("Feasible cases by one choice of the authors", columns, tuple(lines), note)
 

@@ -95,5 +95,5 @@ def goals_table(rows: Sequence[GoalAnswer]) -> Table:
         *("median distance / optimum", "median queries", "median bound evaluations", "median CPU s"),
         "the model takes the foil",
     )
-    note = "Feasible: one of the searches finds a command under which the foil wins. Costs are over all questions."
+    note = "Feasible: one of the searches finds a valid command. Queries, evaluations and times are over all questions."
     return Table("Agents conditioned on goals or preferences, by search", columns, tuple(lines), note)

@@ -73,7 +73,8 @@ def transfer_table(plan: Plan, rows: Sequence[TransferredAnswer]) -> Table:
     )
     note = (
         f"Agents of the seeds {', '.join(map(str, plan.agent_seeds))}, in the same state, under the quoted command of "
-        "our agent. Agents that take the foil anyway are left out."
+        "our agent. An agent is flipped if it takes the foil. Agents that take the foil under the original command are "
+        "left out."
     )
     return Table("One answer, issued to five retrained agents", columns, tuple(lines), note)
 
@@ -141,8 +142,9 @@ def moves_table(plan: Plan, rows: Sequence[Move]) -> Table:
         *("distance ratio: median", "10 %", "90 %", "difference of the changes: median"),
     )
     note = (
-        "Successive steps of one episode with the same foil, and an answer at t. The difference of the two changes is "
-        "relative to the distance at t: 0 if the change stays the same, 2 if it is reversed."
+        "A pair has two successive steps of one episode, the same foil, and an answer at the first step t. Distance "
+        "ratio: the distance at t + 1 divided by that at t. The difference of the two changes is divided by the "
+        "distance at t: 0 if the change stays the same, 2 if it is reversed."
     )
     return Table("The answer from one step to the next", columns, tuple(lines), note, rules=(len(lines) - 1,))
 

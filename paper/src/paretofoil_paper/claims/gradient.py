@@ -157,8 +157,8 @@ def gradient_table(plan: Plan, rows: Sequence[Gradient], solved_locally: Collect
     note = (
         "Cosine: between the gradient of the margin at the original command and the direction of the closest command "
         f"of `exact`, both in scaled units. Aligned: the cosine is above {ALIGNED:g}, ignoring components of the "
-        "gradient that point out of the search region. Line search: the first valid command along the gradient, "
-        "projected to the search region. Local ZOO: the search `local-zoo`."
+        "gradient that point out of the search region. If aligned: the line search along the gradient, projected to "
+        "the search region, finds a valid command. Local ZOO starts at the original command."
     )
     return Table("Gradient and counterfactual", columns, tuple(lines), note, rules=(len(lines) - 1,))
 

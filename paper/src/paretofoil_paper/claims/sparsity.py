@@ -104,14 +104,3 @@ def is_few(one: ChangedEntries) -> bool:
 def long_commands(answers: Answers) -> list[ChangedEntries]:
     """Return the answers whose command has more than `FEW` entries: shorter ones cannot change more."""
     return [one for one in answers if one.dim > FEW]
-
-
-def verdict(answers: Answers) -> str:
-    """Say whether more than half change few entries, by the cluster interval or, with few episodes, by Wilson's."""
-    if not answers:
-        return "no command has more"
-    cluster, few = mean_interval(answers, is_few), share(answers, is_few)
-    low, high = few.interval if np.isnan(cluster.low) else (cluster.low, cluster.high)
-    if low <= 0.5 <= high:
-        return "the interval contains one half"
-    return f"the whole interval is {'above' if low > 0.5 else 'below'} one half"

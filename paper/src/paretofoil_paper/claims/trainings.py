@@ -106,9 +106,9 @@ def stages_table(rows: Sequence[TrainedAgent]) -> Table:
     )
     note = (
         "AUROC in %: the probability that a well-trained agent has the larger value; below 50, it tends to have "
-        f"the smaller value. Well-trained: greedy rollouts reach every point of the environment's front "
-        f"({counts} agents). Intervals: Newcombe's, with Bonferroni's correction, so that all {TESTS} together hold "
-        "with 95 %."
+        "the smaller value. Well-trained: greedy rollouts reach every point of the environment's front "
+        f"({counts} agents). Intervals: Newcombe's, with Bonferroni's correction; all {TESTS} hold together with 95 % "
+        "confidence. A measure tells the agents apart if its interval excludes 50 %."
     )
     return Table("Well-trained and poorly trained agents, told apart by explanations", columns, tuple(lines), note)
 
@@ -144,5 +144,5 @@ def ablation_table(rows: Sequence[TrainedAgent]) -> Table:
             steps = (float(np.mean(of_name)) if of_name else None for of_name in lengths)
             lines.append((variant, f"{reached} of {len(group)}", *steps))
     columns = ("variant", "reach the whole front", *(f"{ENVIRONMENTS[name]}: steps" for name in names))
-    note = "Steps: mean length of greedy rollouts under the commands of the agent's front; at most five seeds."
+    note = "Steps: mean length of greedy rollouts under the commands of the agent's front, over at most five seeds."
     return Table("Trimming and shorter-first", columns, tuple(lines), note)
