@@ -19,9 +19,6 @@ from paretofoil_paper.plan import Plan
 from paretofoil_paper.protocols import AS_RUN
 from paretofoil_paper.stress import paper_rows
 
-NOTABLE = 5.0
-"""Differences above this many points get a sentence."""
-
 
 @dataclass(frozen=True)
 class Counts:
@@ -60,10 +57,6 @@ class Difference:
     @property
     def points(self) -> float:
         return 100 * (self.ours.rate.rate - self.paper.rate.rate)
-
-    @property
-    def notable(self) -> bool:
-        return round(abs(self.points), 6) > NOTABLE
 
     @property
     def from_feasible(self) -> float:

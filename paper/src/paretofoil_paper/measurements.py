@@ -87,3 +87,8 @@ def mean_interval(rows: Iterable[OfEpisode], value: Callable[[OfEpisode], float]
 def share(rows: Sequence[Measurement], holds: Callable[[Measurement], bool]) -> Proportion:
     """Return the proportion of rows for which `holds` is true."""
     return Proportion(sum(map(holds, rows)), len(rows))
+
+
+def share_and_interval(rows: Sequence[OfEpisode], holds: Callable[[OfEpisode], bool]) -> tuple[Proportion, Interval]:
+    """Return the proportion of rows for which `holds` is true, and its interval by the cluster bootstrap."""
+    return share(rows, holds), mean_interval(rows, holds)

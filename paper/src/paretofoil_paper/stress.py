@@ -32,11 +32,6 @@ PAPER_COLUMNS = (
     *("paper: cases", "paper: rate [95 % CI]", "paper: distance (cut region)"),
     "authors' rows: distance (whole region)",
 )
-INTERVALS = (
-    "The first interval is Wilson's, as in the paper; it assumes independent cases. The cluster interval is a "
-    "bootstrap over episodes; it is given for at least five episodes. It applies to these agents only, because there "
-    "is one per environment, and it has no width if all cases or no case succeed."
-)
 
 
 def stress_rows(plan: Plan) -> list[Row]:

@@ -9,7 +9,7 @@ import numpy as np
 from paretofoil.agents import load_agent
 from paretofoil.study import Row
 from paretofoil.study.table import Table
-from paretofoil_paper.measurements import mean_interval, share
+from paretofoil_paper.measurements import share, share_and_interval
 from paretofoil_paper.paper_tables import ENVIRONMENTS
 from paretofoil_paper.plan import Plan
 from paretofoil_paper.stress import paper_rows
@@ -82,7 +82,7 @@ def sparsity_table(plan: Plan, region: str, answers: Answers, searches: Sequence
             group = [one for one in answers if one.search == search and name in ("all", one.environment)]
             dim = group[0].dim if group and name != "all" else None
             counts = np.bincount([min(one.closest, FEW + 1) for one in group], minlength=FEW + 2)
-            few = (share(group, is_few), mean_interval(group, is_few))
+            few = share_and_interval(group, lambda one: one.few)
             cells = (*map(int, counts), *few, share(group, lambda one: one.quoted <= FEW))
             lines.append((ENVIRONMENTS.get(name, "All"), search, dim, len(group), *cells))
     columns = (
@@ -95,10 +95,6 @@ def sparsity_table(plan: Plan, region: str, answers: Answers, searches: Sequence
     )
     title = f"Number of entries of the command that change, in {region}"
     return Table(title, columns, tuple(lines), note, rules=tuple(rules[1:]))
-
-
-def is_few(one: ChangedEntries) -> bool:
-    return one.few
 
 
 def long_commands(answers: Answers) -> list[ChangedEntries]:

@@ -11,13 +11,12 @@ from paretofoil.study.table import Table
 from paretofoil_paper.audit import proof_rows
 from paretofoil_paper.authors_data import FEW_ENTRIES, ORIGINAL_MINECART, PUBLISHED
 from paretofoil_paper.claims.desiderata import desiderata_table, issued_commands
-from paretofoil_paper.claims.gradient import ALIGNED, Gradient, gradient_table, gradients, is_aligned
-from paretofoil_paper.claims.horizon import FACTORS, HorizonCommand, delivers_return, horizon_commands, horizon_table
+from paretofoil_paper.claims.gradient import ALIGNED, Gradient, gradient_table, gradients
+from paretofoil_paper.claims.horizon import FACTORS, HorizonCommand, horizon_commands, horizon_table
 from paretofoil_paper.claims.sparsity import (
     ChangedEntries,
     in_paper_region,
     in_reachable_region,
-    is_few,
     long_commands,
     sparsity_table,
 )
@@ -34,7 +33,7 @@ from paretofoil_paper.claims.trainings import (
 from paretofoil_paper.claims.undertrained import compare_agents, undertrained_table
 from paretofoil_paper.figures import Series, figure_rates
 from paretofoil_paper.front import front_table
-from paretofoil_paper.measurements import mean_interval, share
+from paretofoil_paper.measurements import share, share_and_interval
 from paretofoil_paper.paper_tables import ENVIRONMENTS
 from paretofoil_paper.plan import Plan
 from paretofoil_paper.protocols import AS_RUN, REACHABLE_PROTOCOL
@@ -96,8 +95,8 @@ def page(plan: Plan) -> Report:
 
 
 def _few(answers: Sequence[ChangedEntries]) -> str:
-    few = share(answers, is_few)
-    return f"{100 * few.rate:.1f} % (cluster {mean_interval(answers, is_few)})" if few.cases else "none (of 0)"
+    few, interval = share_and_interval(answers, lambda one: one.few)
+    return f"{100 * few.rate:.1f} % (cluster {interval})" if few.cases else "none (of 0)"
 
 
 def _sparsity(paper: Sequence[ChangedEntries]) -> str:
@@ -132,7 +131,7 @@ def _gradients(rows: Sequence[Gradient]) -> str:
     cosines = [row.cosine for row in rows if row.cosine is not None]
     return (
         "***Even an apparently useful local direction does not guarantee success***: "
-        f"{100 * share(rows, is_aligned).rate:.1f} % of {len(rows):,} gradients of the margin point towards the "
+        f"{100 * len(aligned) / max(len(rows), 1):.1f} % of {len(rows):,} gradients of the margin point towards the "
         f"closest command (cosine above {ALIGNED:g}; the median of all is "
         f"{float(np.median(cosines)) if cosines else 0.0:.2f}), but a line search along such a gradient fails in "
         f"{failures} % of {failures.cases:,} cases."
@@ -153,7 +152,7 @@ def _horizons(rows: Sequence[HorizonCommand]) -> str:
     without, consistent = ([row for row in rows if row.factor == factor] for factor in (None, 1.0))
     other = [row for row in rows if row.factor not in (None, 1.0)]
     changed = Proportion(sum(row.changed for row in other), sum(row.decisions for row in other))
-    rates = [share(group, delivers_return) for group in (without, consistent, other)]
+    rates = [share(group, lambda row: row.delivers) for group in (without, consistent, other)]
     where = ", ".join(ENVIRONMENTS[name] for name in dict.fromkeys(row.agent for row in rows))
     *factors_but_last, last = (f"{factor:g}" for factor in FACTORS if factor != 1)
     factors = f"{', '.join(factors_but_last)} or {last}"

@@ -30,7 +30,7 @@ TERMS = (
 REPEAT = (
     "`make results` writes all pages but [agents](agents.md), which `make seeds` writes. "
     "`paretofoil reproduce all --recorded --out paper/results` writes every page again from the recorded answers in "
-    "`rows/`. Tables are in `tables/`; the appendix, `tables/appendix-*.csv`, has those that are too long for a page. "
+    "`rows/`. Tables are in `tables/`; the appendix, `tables/appendix-*`, has those that are too long for a page. "
     "The benchmarks of this library have [pages of their own](../../benchmarks/results/README.md)."
 )
 

@@ -10,30 +10,24 @@ from paretofoil_paper.attainable import (
     CLAIMED_OF,
     AttainableAnswer,
     UnroundedAnswer,
-    answer_delivers,
     attainable_answers,
     attainable_figure,
     attainable_table,
     continuation_table,
-    continues,
-    is_attainable,
     unrounded_answers,
 )
 from paretofoil_paper.audit import proof_rows
 from paretofoil_paper.consequences import (
     SEARCHES,
     issued_answers,
-    original_reaches_front,
     other_seed_answers,
     other_seed_table,
     outcomes_table,
-    reaches_front,
     robustness_table,
-    takes_foil,
 )
 from paretofoil_paper.influence import StepInfluence, influence_tables, step_influences
 from paretofoil_paper.issued import IssuedAnswer
-from paretofoil_paper.measurements import mean_interval, share
+from paretofoil_paper.measurements import share, share_and_interval
 from paretofoil_paper.plan import Plan
 from paretofoil_paper.protocols import REACHABLE_PROTOCOL
 from paretofoil_paper.report import Picture, Report, cells_of, pick
@@ -91,26 +85,24 @@ def page(plan: Plan) -> Report:
 
 
 def _delivery(rows: Sequence[AttainableAnswer], unrounded: Sequence[UnroundedAnswer]) -> str:
-    quoted, exact, found = share(rows, answer_delivers), share(unrounded, _delivers), share(rows, is_attainable)
+    quoted, exact = share(rows, lambda row: row.delivers), share(unrounded, lambda row: row.delivers)
+    found, interval = share_and_interval(rows, lambda row: row.attainable)
     ratios = [row.attainable_distance / row.distance for row in rows if row.attainable_distance and row.distance]
     return (
         f"**{quoted.successes:,} of {quoted.cases:,} answers, quoted in short numbers, deliver what they ask for** "
         f"({quoted} %). Unrounded, {exact.successes:,} answers do. For {found} % of the answers (cluster "
-        f"{mean_interval(rows, is_attainable)}), rollouts found a command that makes the agent take the foil and "
+        f"{interval}), rollouts found a command that makes the agent take the foil and "
         "delivers what it asks for. Its distance is a median of "
         f"{float(np.median(ratios)) if ratios else 0.0:.2g} times that of the quoted command."
     )
 
 
-def _delivers(row: UnroundedAnswer) -> bool:
-    return row.delivers
-
-
 def _consequences(rows: Sequence[IssuedAnswer]) -> str:
-    foil, front, original = share(rows, takes_foil), share(rows, reaches_front), share(rows, original_reaches_front)
+    front, interval = share_and_interval(rows, lambda row: row.reaches_front)
+    foil, original = share(rows, lambda row: row.takes_foil), share(rows, lambda row: row.original_reaches_front)
     return (
         f"**{foil.successes:,} of {foil.cases:,} answers make the agent take the foil, and {front} % of the episodes "
-        f"then end on the front** (cluster {mean_interval(rows, reaches_front)}), compared with "
+        f"then end on the front** (cluster {interval}), compared with "
         f"{100 * original.rate:.1f} % under the original command."
     )
 
@@ -149,7 +141,7 @@ def _describe_attainable(rows: Sequence[AttainableAnswer]) -> str:
         "the same direction, the front, random commands and the outcomes of all these. If no attainable command was "
         "found, one may still exist. The authors' app only demands that the episode ends on the front. They state that "
         f"{CLAIMED} % of {CLAIMED_OF:,} answers do this, but did not publish the rows. By our reading of their rule, "
-        f"{100 * share(rows, continues).rate:.1f} % of our answers do."
+        f"{100 * share(rows, lambda row: row.continues_to_front).rate:.1f} % of our answers do."
     )
 
 
