@@ -81,36 +81,6 @@ def _flat(value: Any) -> list[Expected]:
 # Rows
 
 
-class Answered(NamedTuple):
-    """One answer of a study."""
-
-    agent: str
-    search: str
-    front: int
-    step: int
-    foil: int
-    status: str
-    distance: float | None
-    queries: int
-    seconds: float
-    answer: str | None
-
-    @property
-    def found(self) -> bool:
-        return self.distance is not None
-
-    def read(self) -> Any:
-        """Return the whole answer."""
-        return json.loads(self.answer or "{}")
-
-    def commands(self) -> tuple[np.ndarray, np.ndarray, np.ndarray, np.ndarray]:
-        """Return the original command, the closest, the quoted one, and the width of the search region."""
-        answer = self.read()
-        asked = answer["question"]
-        width = np.subtract(asked["high"], asked["low"])
-        return np.array(asked["command"]), *(np.array(answer[c]["command"]) for c in ("closest", "quoted")), width
-
-
 class Rows:
     """The recorded rows of a folder."""
 
@@ -129,20 +99,25 @@ class Rows:
         return [SimpleNamespace(**line) for line in pq.read_table(path).to_pylist()]
 
     @cache  # noqa: B019 (one object per run)
-    def study(self, name: str) -> list[Answered]:
+    def study(self, name: str) -> list[Any]:
         """Return the answers of a study."""
-        return [
-            Answered(
-                *(r.agent, r.search, r.front, r.step, r.foil),
-                *(r.status, r.closest_distance, r.queries, r.seconds, getattr(r, "answer", None)),
-            )
-            for r in self.table(f"{name}.parquet")
-        ]
+        rows = self.table(f"{name}.parquet")
+        for row in rows:
+            row.distance, row.found = row.closest_distance, row.closest_distance is not None
+        return rows
 
-    def studies(self, *names: str) -> list[Answered]:
-        """Return the answers of the studies that are recorded."""
-        recorded = [name for name in names if (self.folder / f"{name}.parquet").is_file()]
-        return [row for name in recorded for row in self.study(name)]
+
+def answer_of(row: Any) -> Any:
+    """Return the whole answer of a row."""
+    return json.loads(row.answer)
+
+
+def commands_of(row: Any) -> tuple[np.ndarray, np.ndarray, np.ndarray, np.ndarray]:
+    """Return the original command, the closest, the quoted one, and the width of the search region."""
+    answer = answer_of(row)
+    asked = answer["question"]
+    width = np.subtract(asked["high"], asked["low"])
+    return np.array(asked["command"]), *(np.array(answer[c]["command"]) for c in ("closest", "quoted")), width
 
 
 def case_of(row: Any) -> tuple[str, int, int, int]:
@@ -153,7 +128,7 @@ def agent_of(row: Any) -> str:
     return str(row.agent)
 
 
-def of(rows: Iterable[Answered], search: str) -> list[Answered]:
+def of(rows: Iterable[Any], search: str) -> list[Any]:
     return [row for row in rows if row.search == search]
 
 
@@ -162,7 +137,7 @@ def about(rows: Iterable[Any], name: str) -> list[Any]:
     return [row for row in rows if name in ("all", row.agent.removesuffix("-realised"))]
 
 
-def paper_stress(rows: Rows) -> list[Answered]:
+def paper_stress(rows: Rows) -> list[Any]:
     """Return the stress test of the agents that repeat the paper's experiment."""
     return [row for row in rows.study("stress-as-run") if row.agent in PAPER_AGENTS.values()]
 
@@ -197,7 +172,7 @@ def rate_of(flags: Iterable[bool]) -> list[float]:
     return rate(sum(values), len(values))
 
 
-def found_rate(rows: Iterable[Answered]) -> list[float]:
+def found_rate(rows: Iterable[Any]) -> list[float]:
     return rate_of(row.found for row in rows)
 
 
@@ -248,7 +223,7 @@ def cluster_of(
     return cluster((stratum(row), row.agent, row.front, float(value(row))) for row in rows)
 
 
-def found_cluster(rows: Iterable[Answered], stratum: Callable[[Any], str] = agent_of) -> list[float]:
+def found_cluster(rows: Iterable[Any], stratum: Callable[[Any], str] = agent_of) -> list[float]:
     return cluster_of(rows, lambda row: row.found, stratum)
 
 
@@ -305,7 +280,7 @@ class Paired(NamedTuple):
         return bool(self.interval) and self.interval[0] > 0
 
 
-def paired(rows: Sequence[Answered], first: str, second: str, stratum: Callable[[Any], str] = agent_of) -> Paired:
+def paired(rows: Sequence[Any], first: str, second: str, stratum: Callable[[Any], str] = agent_of) -> Paired:
     theirs = {case_of(row): row.found for row in of(rows, second)}
     mine = of(rows, first)
     more = {case_of(row): row.found - theirs[case_of(row)] for row in mine}
@@ -330,7 +305,7 @@ def pairs_table(facts: Facts, title: str, tests: Mapping[str, Paired], names: tu
         facts.line(title, label, cells)
 
 
-def recovery(facts: Facts, title: str, rows: Sequence[Answered]) -> tuple[dict[str, Cells], int, int]:
+def recovery(facts: Facts, title: str, rows: Sequence[Any]) -> tuple[dict[str, Cells], int, int]:
     """Add a line for each search; return the lines, and the numbers of known feasible cases and proven distances."""
     feasible = {case_of(row) for row in rows if row.found}
     optimum = {case_of(row): row.distance for row in rows if row.status == "proven closest"}
@@ -349,7 +324,7 @@ def recovery(facts: Facts, title: str, rows: Sequence[Answered]) -> tuple[dict[s
                 "90 %": quantile(ratios, 0.9),
                 "queries: median": whole_median(row.queries for row in mine),
                 "bound evaluations: median": whole_median(
-                    row.read()["proof"]["boxes"] for row in mine if search == "exact"
+                    answer_of(row)["proof"]["boxes"] for row in mine if search == "exact"
                 ),
             },
         )
@@ -406,7 +381,7 @@ def comparison(rows: Rows) -> Facts:
     )
     facts.say("(known for {} cases, up to a gap of 1 % of the distance and at most 0.001)", optima)
     facts.say("If the cluster interval contains 0, do not")
-    width = next(row.commands()[-1] for row in study if row.agent == "minecart" and row.found)
+    width = next(commands_of(row)[-1] for row in study if row.agent == "minecart" and row.found)
     facts.say("fuel ranges over {} in the region, and an episode needs less than 2.", float(width[2]))
     facts.say("at most 12 commands of each front, the first 10 steps of each episode, and the 2 most probable foils")
     facts.say(", B = 21,000). So is White-CW, with a confidence (the margin that the attack requires) of 0, which")
@@ -436,10 +411,10 @@ def _times(rows: Rows, facts: Facts) -> None:
 def _ablation(rows: Rows, facts: Facts) -> None:
     study, at_0 = rows.study("ablation"), rows.study("ablation-kappa-0")
 
-    def solved(answers: Sequence[Answered], name: str) -> dict[Any, float]:
+    def solved(answers: Sequence[Any], name: str) -> dict[Any, float]:
         return {case_of(r): r.distance for r in of(answers, f"{name} at 9,000") if r.distance is not None}
 
-    def recovered(answers: Sequence[Answered], name: str) -> list[float]:
+    def recovered(answers: Sequence[Any], name: str) -> list[float]:
         return rate(len(solved(answers, name)), len({case_of(row) for row in answers if row.found}))
 
     names = ("no cone", "no axis rays", "no front rays", "bisect last", "no ZOO", "no final bisection")
@@ -505,7 +480,7 @@ def stress(rows: Rows) -> Facts:
     return facts
 
 
-def _parts(study: Sequence[Answered], facts: Facts) -> None:
+def _parts(study: Sequence[Any], facts: Facts) -> None:
     """Split the differences from the paper into feasibility and search."""
     counts: dict[str, tuple[Sequence[int], Sequence[int]]] = {}
     for name, label in LABELS.items():
@@ -551,7 +526,7 @@ def _examples(rows: Rows, facts: Facts) -> None:
         agent, remaining, printed = EXAMPLES[line.example]
         of_paper = line.by == "paper"
         command = np.array(printed if of_paper else line.command)
-        region = next(row.commands()[-1] for row in rows.study("stress-as-run") if row.agent == agent and row.found)
+        region = next(commands_of(row)[-1] for row in rows.study("stress-as-run") if row.agent == agent and row.found)
         change = command - remaining
         scaled = change / (region if of_paper else training_scale(agent))
         few = np.abs(scaled) <= 0.05 * np.linalg.norm(scaled)
@@ -572,21 +547,19 @@ def _landscapes(rows: Rows, facts: Facts) -> None:
         solved = {case_of(row): row.distance for row in of(mine, ZOO) if row.found}
         white = {case_of(row): row.found for row in of(mine, WHITE)}
         cases = [case for case in solved if white[case] == both] or list(solved)
-        if not cases:
-            continue
         axes: dict[Any, set[int]] = defaultdict(set)
         for row in mine:
             if row.search in (ZOO, WHITE) and row.found:
-                original, _, quoted, width = row.commands()
+                original, _, quoted, width = commands_of(row)
                 axes[case_of(row)] |= set(np.flatnonzero(np.abs(quoted - original) > 1e-3 * width).tolist())
         cases = sorted([case for case in cases if len(axes[case]) <= 2] or cases, key=lambda case: (solved[case], case))
         case = cases[len(cases) // 2]
         described, answers = description(name), {row.search: row for row in mine if case_of(row) == case}
         front, actions = np.array(described["front"]), described["actions"]
-        command, width = front[case[1]], answers[ZOO].commands()[-1]
+        command, width = front[case[1]], commands_of(answers[ZOO])[-1]
         to_front = frozenset(np.linalg.norm((front - command) / width, axis=1).tolist())
         entries = ", ".join("{}" for _ in command)
-        chosen = actions[answers[ZOO].read()["question"]["chosen"]]
+        chosen = actions[answer_of(answers[ZOO])["question"]["chosen"]]
         fallback = "" if white[case] == both else " (no case as required by the rule)"
         start = f"{name}: {chosen} → {actions[case[3]]}, command ({entries}), t = {{}}{fallback}."
         distances = [answers[search].distance for search in (ZOO, WHITE, "exact")]
@@ -667,7 +640,7 @@ def audit(rows: Rows) -> Facts:
         *(budget["of all feasible cases [95 % CI]"] for budget in (first, recommended, largest)),
     )
 
-    def proofs(mine: Sequence[Answered]) -> Cells:
+    def proofs(mine: Sequence[Any]) -> Cells:
         statuses = [row.status for row in of(mine, "exact")]
         counts = {column: statuses.count(kind) for kind, column in KINDS.items()}
         rest = {"undecided": len(statuses) - sum(counts.values())}
@@ -736,7 +709,7 @@ def agents(rows: Rows) -> Facts:
     return facts
 
 
-def without_seed(row: Answered) -> str:
+def without_seed(row: Any) -> str:
     return row.agent.rpartition("-")[0]
 
 
@@ -773,8 +746,10 @@ OTHER_LABELS = {
 
 
 def _authors_agents(rows: Rows, ours: Mapping[str, Cells], facts: Facts) -> None:
-    answers, proofs = (rows.studies(f"authors-agents{p}", f"authors-agents-more{p}") for p in ("", "-exact"))
-    attacks, zoo = rows.studies("authors-agents-comparison"), of(answers, ZOO)
+    answers, proofs = (
+        rows.study(f"authors-agents{part}") + rows.study(f"authors-agents-more{part}") for part in ("", "-exact")
+    )
+    attacks, zoo = rows.study("authors-agents-comparison"), of(answers, ZOO)
     infeasible = {case_of(row) for row in proofs if row.status == "proven infeasible"}
     lines = {}
     for agent in dict.fromkeys(row.agent for row in answers):
@@ -834,7 +809,7 @@ def _factors(rows: Rows, of_authors: float, facts: Facts) -> None:
         reached = [r.front == r.reached for r in lines if r.variant == variant]
         facts.line(title, variant, {"reach their front": [sum(reached), len(reached)]})
         pairs = [share[key] - share[dst, "ours", key[2]] for key in share if key[:2] == (dst, variant)]
-        if variant != "ours" and len(pairs) > 1:
+        if variant != "ours":
             mean, error = float(np.mean(pairs)), float(np.std(pairs, ddof=1)) / math.sqrt(len(pairs))
             half = float(stats.t.ppf(0.975, len(pairs) - 1)) * error
             effects[variant] = [mean, mean - half, mean + half]
@@ -842,13 +817,12 @@ def _factors(rows: Rows, of_authors: float, facts: Facts) -> None:
     single = {name.replace("their", "the authors'"): name for name in effects if not name.startswith("all of")}
     lower = {words: name for words, name in single.items() if effects[name][2] < 0}
     pieces = " and with ".join(f"{words} {{}} % are ({{}} points, Student [{{}},{{}}])" for words in lower)
-    if lower:
-        facts.say(
-            "makes fewer DST cases feasible**: with our training, {} % of the cases of the stress test are feasible; "
-            f"with {pieces}.",
-            means[dst, "ours"],
-            [(means[dst, name], effects[name]) for name in lower.values()],
-        )
+    facts.say(
+        "makes fewer DST cases feasible**: with our training, {} % of the cases of the stress test are feasible; "
+        f"with {pieces}.",
+        means[dst, "ours"],
+        [(means[dst, name], effects[name]) for name in lower.values()],
+    )
     facts.say("With the authors' own agent, {} % are.", of_authors)
     facts.say("We replaced {} choices in our training", len(single))
     higher = {words: effects[name][0] for words, name in single.items() if effects[name][1] > 0}
@@ -897,28 +871,22 @@ def _goals(rows: Rows, facts: Facts) -> None:
     facts.say("all weights whose sum is 1.")
 
 
-class Entries(NamedTuple):
-    """Whether an answer changes at most two entries of the command, and how many it has."""
+def count_entries(rows: Iterable[Any], *, paper: bool) -> list[Any]:
+    """Return for each answer the number of entries of its command, and whether at most two of them are changed.
 
-    agent: str
-    front: int
-    search: str
-    few: bool
-    size: int
-
-
-def count_entries(rows: Iterable[Answered], *, paper: bool) -> list[Entries]:
-    """Count the entries that move by more than a thousandth of their range in the paper's or the reachable region."""
+    A changed entry moves by more than a thousandth of its range in the paper's or the reachable region.
+    """
     counted = []
     for row in rows:
         if row.found:
-            original, closest, _, width = row.commands()
+            original, closest, _, width = commands_of(row)
             moved = np.abs(closest - original) > 1e-3 * (width if paper else training_scale(row.agent))
-            counted.append(Entries(row.agent, row.front, row.search, bool(moved.sum() <= 2), len(original)))
+            about_row = {"agent": row.agent, "front": row.front, "search": row.search}
+            counted.append(SimpleNamespace(**about_row, few=moved.sum() <= 2, size=len(original)))
     return counted
 
 
-def few_entries(entries: Iterable[Entries], search: str, least: int = 0) -> list[float]:
+def few_entries(entries: Iterable[Any], search: str, least: int = 0) -> list[float]:
     """Return the share of a search's answers that change at most two entries, of at least so many, and its interval."""
     mine = [one for one in entries if one.search == search and one.size >= least]
     return [rate_of(one.few for one in mine)[0], *cluster_of(mine, lambda one: one.few)]
@@ -962,7 +930,7 @@ def claims(rows: Rows) -> Facts:
     return facts
 
 
-def _gradients(rows: Rows, everything: Sequence[Answered], facts: Facts) -> None:
+def _gradients(rows: Rows, everything: Sequence[Any], facts: Facts) -> None:
     study = rows.table("claims-gradient.parquet")
     local = {case_of(row) for row in of(everything, "local-zoo") if row.found}
     aligned = [line for line in study if line.cosine_inside is not None and line.cosine_inside > 0.5]
@@ -1026,7 +994,7 @@ def _fronts(facts: Facts) -> None:
     )
 
 
-def _desiderata(rows: Rows, everything: Sequence[Answered], entries: Sequence[Entries], facts: Facts) -> None:
+def _desiderata(rows: Rows, everything: Sequence[Any], entries: Sequence[Any], facts: Facts) -> None:
     recovered, _, _ = recovery(Facts(), "", everything)
     for search, solved in recovered.items():
         mine = [line for line in rows.table("desiderata.parquet") if line.search == search]
@@ -1194,16 +1162,8 @@ def _stability(rows: Rows, facts: Facts) -> None:
     )
 
 
-class Move(NamedTuple):
-    """How an answer changes from one step to the next; None if the next step has no answer."""
-
-    agent: str
-    front: int
-    ratio: float | None
-    turn: float | None
-
-
-def _moves(rows: Rows) -> list[Move]:
+def _moves(rows: Rows) -> list[Any]:
+    """Return how answers change from one step to the next; None if the next step has no answer."""
     answers = {case_of(row): row for row in of(rows.study("audit-all"), "exact")}
     moves = []
     for (agent, front, step, foil), row in answers.items():
@@ -1211,16 +1171,16 @@ def _moves(rows: Rows) -> list[Move]:
         if not row.found or after is None:
             continue
         if not after.found:
-            moves.append(Move(agent, front, None, None))
+            moves.append(SimpleNamespace(agent=agent, front=front, ratio=None, turn=None))
             continue
-        first, second = ((a.commands()[1] - a.commands()[0]) / training_scale(agent) for a in (row, after))
+        first, second = ((commands_of(a)[1] - commands_of(a)[0]) / training_scale(agent) for a in (row, after))
         size, next_size, turn = (float(np.linalg.norm(change)) for change in (first, second, second - first))
         if size:
-            moves.append(Move(agent, front, next_size / size, turn / size))
+            moves.append(SimpleNamespace(agent=agent, front=front, ratio=next_size / size, turn=turn / size))
     return moves
 
 
-def _describe_moves(mine: Sequence[Move]) -> Cells:
+def _describe_moves(mine: Sequence[Any]) -> Cells:
     ten, ninety = quantile([move.ratio for move in mine], 0.1, 0.9)
     return {
         "pairs of steps": len(mine),
