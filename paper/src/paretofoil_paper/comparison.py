@@ -14,6 +14,7 @@ from paretofoil_paper.figures import Series, figure_rates
 from paretofoil_paper.paper_tables import COMPARISON, ENVIRONMENTS, PAPER_NAMES, PaperRow, total_of
 from paretofoil_paper.plan import Plan
 from paretofoil_paper.protocols import AS_RUN, PAPER_COMPARISON, WHITE_AS_RUN, WHITE_CONFIGURED, expected_returns_label
+from paretofoil_paper.report import cells_of
 from paretofoil_paper.statistics import rate_interval
 
 if TYPE_CHECKING:
@@ -51,7 +52,7 @@ def _all_rows(plan: Plan) -> list[Row]:
 
 def comparison_figure(table: Table) -> "Figure":
     """Draw the table: our rates as dots, the paper's as rings."""
-    cells = [dict(zip(table.columns, line, strict=True)) for line in table.rows]
+    cells = cells_of(table)
     series = []
     for label, colour in COLOURS.items():
         lines = [line for line in cells if line["search"] == label]

@@ -12,6 +12,7 @@ from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
 from functools import cache
 from importlib.resources import files
+from operator import attrgetter
 from pathlib import Path
 from types import SimpleNamespace
 from typing import Any, NamedTuple
@@ -124,10 +125,6 @@ def case_of(row: Any) -> tuple[str, int, int, int]:
     return row.agent, row.front, row.step, row.foil
 
 
-def agent_of(row: Any) -> str:
-    return str(row.agent)
-
-
 def of(rows: Iterable[Any], search: str) -> list[Any]:
     return [row for row in rows if row.search == search]
 
@@ -217,13 +214,17 @@ def cluster(items: Iterable[tuple[str, str, int, float]]) -> list[float]:
     return [float(q) for q in 100 * np.quantile(both[:, 0] / both[:, 1], (level, 1 - level))]
 
 
+OWN_AGENT: Callable[[Any], str] = attrgetter("agent")
+"""Each agent is a stratum: the interval is about these agents only."""
+
+
 def cluster_of(
-    rows: Iterable[Any], value: Callable[[Any], float], stratum: Callable[[Any], str] = agent_of
+    rows: Iterable[Any], value: Callable[[Any], float], stratum: Callable[[Any], str] = OWN_AGENT
 ) -> list[float]:
     return cluster((stratum(row), row.agent, row.front, float(value(row))) for row in rows)
 
 
-def found_cluster(rows: Iterable[Any], stratum: Callable[[Any], str] = agent_of) -> list[float]:
+def found_cluster(rows: Iterable[Any], stratum: Callable[[Any], str] = OWN_AGENT) -> list[float]:
     return cluster_of(rows, lambda row: row.found, stratum)
 
 
@@ -280,7 +281,7 @@ class Paired(NamedTuple):
         return bool(self.interval) and self.interval[0] > 0
 
 
-def paired(rows: Sequence[Any], first: str, second: str, stratum: Callable[[Any], str] = agent_of) -> Paired:
+def paired(rows: Sequence[Any], first: str, second: str, stratum: Callable[[Any], str] = OWN_AGENT) -> Paired:
     theirs = {case_of(row): row.found for row in of(rows, second)}
     mine = of(rows, first)
     more = {case_of(row): row.found - theirs[case_of(row)] for row in mine}
@@ -799,7 +800,7 @@ def _factors(rows: Rows, of_authors: float, facts: Facts) -> None:
     """Recompute the study of training choices; `of_authors` is the feasible share of the authors' own agent."""
     lines, title, dst = rows.table("factors.csv"), "Feasible cases by one choice of the authors", "deep-sea-treasure"
     share = {(r.environment, r.variant, r.seed): 100 * int(r.feasible) / int(r.cases) for r in lines}
-    means = {}
+    means: dict[tuple[str, str], Any] = {}
     effects: dict[str, list[float]] = {}
     for variant in dict.fromkeys(r.variant for r in lines):
         for name in {r.environment for r in lines}:

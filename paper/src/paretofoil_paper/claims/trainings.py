@@ -3,7 +3,6 @@
 `benchmarks/trainings.py` trains them and records the rows.
 """
 
-import csv
 from collections.abc import Sequence
 from dataclasses import dataclass
 from pathlib import Path
@@ -15,6 +14,7 @@ from scipy.special import ndtri
 
 from paretofoil.study.table import Table
 from paretofoil_paper.influence import auroc
+from paretofoil_paper.measurements import read_csv
 from paretofoil_paper.paper_tables import ENVIRONMENTS
 from paretofoil_paper.statistics import Interval
 
@@ -68,17 +68,7 @@ class TrainedAgent:
 
 
 def read_trainings(path: Path) -> list[TrainedAgent]:
-    if not path.is_file():
-        return []
-    with path.open(newline="") as file:
-        return [_agent(row) for row in csv.DictReader(file)]
-
-
-def _agent(row: dict[str, str]) -> TrainedAgent:
-    means: dict[str, Any] = {name: float(row[name]) if row[name] else None for name in MEASURES}
-    known, reached, steps = int(row["known"]), int(row["reached"]), float(row["steps"])
-    training = (row["environment"], row["variant"], int(row["seed"]), float(row["share"]))
-    return TrainedAgent(*training, known, reached, steps, **means)
+    return read_csv(path, TrainedAgent)
 
 
 def staged(rows: Sequence[TrainedAgent]) -> list[TrainedAgent]:

@@ -60,7 +60,7 @@ def page(plan: Plan) -> Report:
     report.find(_front(fronts))
     trainings = read_trainings(plan.out / "rows" / FILE)
     stages, count = stages_table(trainings), len(staged(trainings))
-    if trainings and _tell_apart(stages):
+    if trainings:
         report.find(_stages(stages, count))
     report.say(
         f"Words in bold italics are quoted from the paper. {REACHABLE_PROTOCOL} Only the first finding, about "
@@ -87,7 +87,7 @@ def page(plan: Plan) -> Report:
     if horizons:
         report.appendix.append(horizon_table(horizons))
     if trainings:
-        report.say("## Well-trained and poorly trained agents", _describe_training(stages, count)).add(stages)
+        report.say("## Well-trained and poorly trained agents", _describe_training(count)).add(stages)
         report.say("## Trimming and shorter-first", _describe_ablation()).add(ablation_table(trainings))
     if pairs:
         report.appendix.append(undertrained_table(pairs))
@@ -201,11 +201,6 @@ def _sides(table: Table) -> dict[str, set[int]]:
     return sides
 
 
-def _tell_apart(table: Table) -> bool:
-    """Return whether a measure tells well-trained agents apart in an environment."""
-    return any(found - {0} for found in _sides(table).values())
-
-
 def _stages(table: Table, agents: int) -> str:
     """State which measures tell well-trained agents apart, by intervals without 0.5."""
     sides = _sides(table)
@@ -224,14 +219,14 @@ def _stages(table: Table, agents: int) -> str:
     )
 
 
-def _describe_training(table: Table, agents: int) -> str:
+def _describe_training(agents: int) -> str:
     planned = len(STAGED) * len(STAGED_SEEDS)
     missing = f" {agents} of {planned} planned agents are measured." if agents < planned else ""
     return (
         "The paper asks whether counterfactuals help to tell a well-trained agent from a poorly trained one. "
-        f"{'' if _tell_apart(table) else _stages(table, agents) + ' '}In each environment, agents with different seeds "
-        f"were trained with 5, 10, 30 or 100 % of the steps.{missing} `python benchmarks/trainings.py` repeats the "
-        "measurement. The appendix compares agents of DST and Minecart with others whose training was stopped early."
+        "In each environment, agents with different seeds were trained with 5, 10, 30 or 100 % of the steps."
+        f"{missing} `python benchmarks/trainings.py` repeats the measurement. The appendix compares agents of DST and "
+        "Minecart with others whose training was stopped early."
     )
 
 

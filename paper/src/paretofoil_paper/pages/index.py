@@ -8,12 +8,13 @@ TITLE = "Results"
 INTRODUCTION = (
     "We repeated the paper's experiments with our own agents and added some. These are the findings; each page has "
     "their tables and says how they were measured. All intervals are 95 % confidence intervals: Wilson's after a "
-    "rate, and those of a bootstrap over whole episodes after the word *cluster*."
+    "rate, those of a bootstrap over whole episodes after the word *cluster*, and Student's over seeds after *Student*."
 )
 TERMS = (
     "- **Case**: a state, a command there, and a *foil*, a valid action that the agent did not choose.\n"
     "- **Solved**: the search found a *valid* command, under which the foil wins by the margin kappa (0.05 in "
     "log-probability). **Feasible**: a valid command exists.\n"
+    "- **Front**: the returns that the agent learned to reach. Each can be issued as a command.\n"
     "- **Distance**: the length of the change of the command, with each objective divided by its range. "
     "**Optimum**: the smallest distance of a valid command, proven up to a small gap.\n"
     "- **Search region**: the commands that are searched, either the *paper's*, a box that its authors set by hand, or "
