@@ -85,7 +85,7 @@ def _seeding(rows: SeedRows) -> str:
         if low > 0:
             parts.append(ENVIRONMENTS[environment])
     return (
-        f"**Starting ZOO at a point found by rays (boundary seeding) changes its success rate by "
+        "**Starting ZOO at a point found by rays (boundary seeding) changes its success rate by "
         f"{100 * test.difference:+.1f} points** (cluster {interval}): of {test.cases:,} cases, {test.first:,} are "
         f"solved only with boundary seeding (CF-ZOO), and {test.second:,} only without. The interval is above 0 in "
         f"{len(parts)} of {len(rows.reachable)} environments ({', '.join(parts) or 'none'}). The paper says that "
@@ -164,7 +164,7 @@ def _describe_seeds(plan: Plan) -> str:
         "the seeds 0 to 3. CF-ZOO as run answers every case of each agent's stress test in the paper's search region. "
         f"{REALISED_RETURNS} The last two lines are about agents trained on expected returns. The cluster bootstrap "
         "draws agents and then episodes, with the environments fixed; its intervals are about all agents trained in "
-        f"this way."
+        "this way."
     )
 
 

@@ -63,11 +63,11 @@ def page(plan: Plan) -> Report:
     if trainings:
         report.find(_stages(stages, count))
     report.say(
-        f"Words in bold italics are quoted from the paper. {REACHABLE_PROTOCOL} Only the first finding, about "
-        "sparsity, is measured in the paper's search region and with realised returns. Three further claims are on "
-        "other pages: a budget of 50,000 ([audit](audit.md)), boundary seeding ([agents](agents.md)) and speed "
-        "([comparison](comparison.md)). Agents conditioned on goals and on preferences, which the paper names as "
-        f"future work, are on the page about [agents](agents.md).",
+        f"Words in bold italics are quoted from the paper. {REACHABLE_PROTOCOL} The first finding, "
+        "about sparsity, is the exception: it is about realised returns and the paper's search region. Three further "
+        "claims are on other pages: a budget of 50,000 ([audit](audit.md)), boundary seeding ([agents](agents.md)) and "
+        "speed ([comparison](comparison.md)). Agents conditioned on goals and on preferences, which the paper names as "
+        "future work, are on the page about [agents](agents.md).",
         "## Sparsity",
         _describe_sparsity(paper, reachable),
     )
@@ -105,7 +105,7 @@ def _sparsity(paper: Sequence[ChangedEntries]) -> str:
     return (
         "***In practice, the explanations are usually sparse, changing 1 or 2 entries***: CF-ZOO as run changes at "
         f"most two entries in {_few(as_run)} of its {len(as_run):,} answers, and in {_few(long)} of its {len(long):,} "
-        f"answers about commands with three or more entries. In the authors' rows, "
+        "answers about commands with three or more entries. In the authors' rows, "
         f"{100 * FEW_ENTRIES:.0f} % of the answers change at most two entries."
     )
 

@@ -40,7 +40,7 @@ def page(plan: Plan) -> Report:
         f"the first {PAPER_COMPARISON.steps} steps of each episode, and the {PAPER_COMPARISON.foils} most probable "
         f"foils of each step. {PAPER_PROTOCOL} CF-ZOO is as run by the authors (`{AS_RUN}`, B = 21,000). So is "
         "White-CW, with a confidence (the margin that the attack requires) of 0, which the authors' published margins "
-        f"show, or of 0.05, as their configuration says."
+        "show, or of 0.05, as their configuration says."
     )
     report.add(_by_environment(table), Picture.of(comparison_figure(table), "comparison", CAPTION))
     report.say("## Quality and cost", _reading())

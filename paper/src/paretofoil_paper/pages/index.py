@@ -8,7 +8,8 @@ TITLE = "Results"
 INTRODUCTION = (
     "We repeated the paper's experiments with our own agents and added some. These are the findings; each page has "
     "their tables and says how they were measured. All intervals are 95 % confidence intervals: Wilson's after a "
-    "rate, those of a bootstrap over whole episodes after the word *cluster*, and Student's over seeds after *Student*."
+    "rate, those of a bootstrap over episodes (and over agents where there are several) after the word *cluster*, and "
+    "Student's over seeds after *Student*."
 )
 TERMS = (
     "- **Case**: a state, a command there, and a *foil*, a valid action that the agent did not choose.\n"

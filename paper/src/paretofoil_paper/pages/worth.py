@@ -53,8 +53,8 @@ def page(plan: Plan) -> Report:
     report.find(_influence(influences))
     report.say(
         f"{REACHABLE_PROTOCOL} The answers are those of the exact search to every case of the stress test. A *quoted* "
-        "command is an answer in short numbers. Only the influence of the command is measured in the paper's search "
-        f"region."
+        "command is an answer in short numbers. Instead, the influence of the command is measured in the paper's "
+        "search region."
     )
     table = attainable_table(plan, attainable, unrounded)
     report.say("## Is the request delivered?", _describe_attainable(attainable))
@@ -115,7 +115,7 @@ def _stability(rows: Sequence[TransferredAnswer], moved: list[dict[str, object]]
     if moved:
         last = moved[-1]
         step = (
-            f" If a foil has an answer at one step, it has one at the next step in "
+            " If a foil has an answer at one step, it has one at the next step in "
             f"{last['answer at t + 1, too [95 % CI]']} % of {last['pairs of steps']:,} pairs of steps. The difference "
             "between their two changes of the command has a median of "
             f"{text(last['difference of the changes: median'])} times the length of the first change."
