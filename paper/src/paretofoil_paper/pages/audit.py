@@ -32,7 +32,7 @@ def page(plan: Plan) -> Report:
         f"{PAPER_PROTOCOL} The exact search answered every case. CF-ZOO tried the cases again that it missed and that "
         "are not proven infeasible, with larger budgets. The grid has 200 values per objective, for up to "
         f"{plan.grid_dimension} objectives. It was run on the cases that the largest budget does not solve; of those "
-        "that are proven infeasible, only on all with two objectives and a sample of the others."
+        "that are proven infeasible, on all with two objectives and on a sample of the others."
     )
     kept = [name for name in grid.columns if "% all" not in name]
     report.add(pick(grid, kept, title="The paper's diagnosis, with the grid", note=grid.note))
