@@ -1,4 +1,4 @@
-"""Rates that differ from the paper's by more than five points, and the measured reasons.
+"""The differences between the paper's rates and ours, each split into two parts.
 
 A rate is the share of cases that are feasible times the share of the feasible cases that the search solves. Both are
 known on our side, by proofs, and on the authors' side, from their grids, so each difference is the sum of two parts.
