@@ -28,7 +28,6 @@ from paretofoil_paper.claims.sparsity import (
     in_paper_region,
     in_reachable_region,
     sparsity_table,
-    verdict,
 )
 from paretofoil_paper.claims.undertrained import AgentResult, undertrained_table
 from paretofoil_paper.measurements import mean_interval, measurements, read_measurements, write_measurements
@@ -121,19 +120,6 @@ def test_an_entry_counts_by_the_range_of_the_box_in_which_it_was_sought(plan: Pl
     assert {one.search for one in papers} == {"cf-zoo:as-run", "exact"}
     assert {one.closest for one in papers} == {1, 2}
     assert {one.closest for one in in_reachable_region(asked, paper_rows(asked))} == {0}
-
-
-def test_usual_is_what_the_interval_says_where_more_could_change() -> None:
-    few, many, both = changed("exact", [2] * 20), changed("exact", [3] * 20), changed("exact", [2, 3] * 10)
-    said = (
-        "the whole interval is above one half",
-        "the whole interval is below one half",
-        "the interval contains one half",
-    )
-    assert tuple(map(verdict, (few, many, both))) == said
-    together = [one for one in changed("exact", [2] * 5 + [3] * 3) for _ in range(50)]  # of eight episodes
-    assert verdict(together) == said[2]  # of 400 independent answers 250 would be sure
-    assert verdict(few[:3]) == said[2]  # too few episodes for a bootstrap, which would be sure of 3 in 3: Wilson's
 
 
 def test_a_decision_that_another_horizon_changes_is_counted(plan: Plan, monkeypatch: pytest.MonkeyPatch) -> None:

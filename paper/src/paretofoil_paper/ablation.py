@@ -134,7 +134,8 @@ def _effects(distances: Distances, distances_at_0: Distances, queries: int) -> T
     columns = ("variant", "recovered [95 % CI]", "only as-run", "only this variant", "distance / that of as-run")
     note = (
         f"CF-ZOO as run recovers {distances.recovered(reference)} % at {queries:,} queries. Only: cases that one of "
-        "the two solves and the other does not. Distance: median of the ratios over the cases that both solve."
+        "the two solves and the other does not. Distance: median of the ratios of both distances over the cases that "
+        "both solve."
     )
     return Table(
         f"The effect of each component at {queries:,} queries", columns, (*lines, at_0), note, rules=(len(lines),)

@@ -1,6 +1,6 @@
 """Attainable commands: how many answers deliver what they ask for, and for how many an attainable command was found."""
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
@@ -15,7 +15,7 @@ from paretofoil.study.study import describe_search
 from paretofoil.study.table import Table
 from paretofoil_paper.figures import Series, figure_rates
 from paretofoil_paper.issued import NEAR, AnswerRollouts, Issue, choose_actions, issue_all
-from paretofoil_paper.measurements import mean_interval, measurements, share
+from paretofoil_paper.measurements import measurements, share, share_and_interval
 from paretofoil_paper.paper_tables import ENVIRONMENTS
 from paretofoil_paper.plan import Plan
 
@@ -143,10 +143,8 @@ def unrounded_answers(plan: Plan, answers: Sequence[Row]) -> list[UnroundedAnswe
             for row, decision, command, end in zip(
                 rollouts.rows, rollouts.decisions, commands, rollouts.ends(commands), strict=True
             ):
-                requested = command + decision.collected
-                missed = np.maximum(np.abs(end.achieved - requested) - 2 * end.error, 0.0) / space.scale
                 case, distance = row.case, float(space.distance(command, decision.command))
-                delivers = bool((missed <= DELIVERED).all())
+                delivers = rollouts.delivers(end, command + decision.collected)
                 yield UnroundedAnswer(case.agent, case.front, case.step, case.foil, distance, delivers)
 
     settings = {"exact": describe_search(plan.seeded(plan.budgets.exact)), "delivered": DELIVERED}
@@ -165,22 +163,6 @@ def attainable_answers(plan: Plan, answers: Sequence[Row]) -> list[AttainableAns
     return measurements(plan, "attainable", AttainableAnswer, measure, settings)
 
 
-def answer_delivers(row: AttainableAnswer) -> bool:
-    return row.delivers
-
-
-def is_attainable(row: AttainableAnswer) -> bool:
-    return row.attainable
-
-
-def ends_on_front(row: AttainableAnswer) -> bool:
-    return row.on_front
-
-
-def continues(row: AttainableAnswer) -> bool:
-    return row.continues_to_front
-
-
 def _groups(plan: Plan, rows: Rows) -> dict[str, list[AttainableAnswer]]:
     """Return the rows of each environment that has some, and all rows."""
     groups = {ENVIRONMENTS[name]: [r for r in rows if plan.names[r.agent] == name] for name in plan.agents}
@@ -194,8 +176,9 @@ def attainable_table(plan: Plan, rows: Rows, unrounded: Sequence[UnroundedAnswer
         distances = [row.attainable_distance for row in group if row.attainable_distance is not None]
         lines.append(
             (
-                *(name, len(group), share(group, answer_delivers), share(exact, lambda row: row.delivers)),
-                *(share(group, is_attainable), mean_interval(group, is_attainable), share(group, ends_on_front)),
+                *(name, len(group), share(group, lambda row: row.delivers), share(exact, lambda row: row.delivers)),
+                *share_and_interval(group, lambda row: row.attainable),
+                share(group, lambda row: row.on_front),
                 *(_median([row.distance for row in group]), _median([row.distance for row in exact])),
                 *(_median(distances), _median([row.tried for row in group])),
             )
@@ -206,8 +189,8 @@ def attainable_table(plan: Plan, rows: Rows, unrounded: Sequence[UnroundedAnswer
         *("distance: quoted", "distance: unrounded", "distance: attainable", "rollouts"),
     )
     note = (
-        "Quoted: the answer in short numbers; unrounded: the closest command. Distances and numbers of rollouts are "
-        "medians over the answers that have them."
+        "Quoted: the answer in short numbers. Unrounded: the closest command. Distances and numbers of rollouts are "
+        "medians; those of attainable commands are over the answers for which one was found."
     )
     return Table("Attainable commands", columns, tuple(lines), note, rules=(len(lines) - 1,))
 
@@ -216,7 +199,7 @@ def continuation_table(plan: Plan, rows: Rows) -> Table:
     lines: list[tuple[Any, ...]] = []
     for name, group in _groups(plan, rows).items():
         counts = (sum(row.continuation == continuation for row in group) for continuation in CONTINUATIONS)
-        lines.append((name, len(group), *counts, share(group, continues), mean_interval(group, continues)))
+        lines.append((name, len(group), *counts, *share_and_interval(group, lambda row: row.continues_to_front)))
     columns = (
         *("environment", "answers", "a command of the front", "the answer", "one step of it, then the front"),
         *("ends on the front [95 % CI]", "cluster [95 % CI]"),
@@ -235,10 +218,10 @@ def _median(numbers: Sequence[float]) -> float | None:
 
 def attainable_figure(plan: Plan, rows: Rows) -> "Figure":
     groups = {name: group for name, group in _groups(plan, rows).items() if name != "All"}
-    kinds = (
-        ("attainable command found", BLUE, is_attainable),
-        ("answer delivers", GREY, answer_delivers),
-        ("ends on the front, as in the authors' app", GREEN, continues),
+    kinds: tuple[tuple[str, str, Callable[[AttainableAnswer], bool]], ...] = (
+        ("attainable command found", BLUE, lambda row: row.attainable),
+        ("answer delivers", GREY, lambda row: row.delivers),
+        ("ends on the front, as in the authors' app", GREEN, lambda row: row.continues_to_front),
     )
     series = [
         Series(label, colour, {name: share(group, holds) for name, group in groups.items()})

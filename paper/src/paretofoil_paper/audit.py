@@ -183,7 +183,7 @@ def budgets_table(plan: Plan, audit: Audit) -> Table:
         "of all feasible cases [95 % CI]",
         "median queries",
     )
-    note = "Cases that the first budget solves count as solved at larger ones; they were not run again."
+    note = "Cases that the first budget solves were not run again; they count as solved with every larger budget."
     return Table("CF-ZOO as run with larger budgets", columns, tuple(lines), note)
 
 
@@ -209,12 +209,12 @@ def _taxonomy(audit: Audit, complete: bool) -> Table:
     columns = ("outcome", "cases", "% all [95 % CI]", "% feasible [95 % CI]")
     paper_columns = ("paper: cases", "paper: % all [95 % CI]", "paper: % feasible [95 % CI]")
     paper_recovered = f" (paper: {AUDIT_RECOVERED})" if complete else ""
-    note = f"Success includes {len(audit.recovered):,} cases solved at 100k{paper_recovered}."
+    note = f"Success includes {len(audit.recovered):,} cases that only the budget of 100k solves{paper_recovered}."
     if complete:
         success, none, missed = (TAXONOMY[key] for key in ("success", "grid-infeasible", "search-limited"))
         note += (
-            " If each case counts once, by its last result, the authors' published rows have "
-            f"{success:,}, {none:,} and {missed:,} cases with these outcomes, and "
+            " The authors' published rows have two results for some cases; if each case counts once, by its last "
+            f"result, {success:,}, {none:,} and {missed:,} cases have these outcomes, and "
             f"{Proportion(success, success + missed)} % of the feasible cases are solved."
         )
     return Table("CF-ZOO diagnosis with the grid", columns + paper_columns, tuple(lines), note)

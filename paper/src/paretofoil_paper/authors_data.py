@@ -55,9 +55,6 @@ PUBLISHED = {
 }
 """By environment; cases, successes and mean distances are in `paper_tables`."""
 
-PUBLISHED_STEPS = {"breakable-bottles": 10, "resource-gathering": 12}
-"""Length of the one episode of the stress test in the stochastic environments; their resets had no seed."""
-
 ZOO_GREEDY = 640
 """Number of CF-ZOO's answers in the comparison that make the foil greedy, by any margin."""
 BOTH_FOUND = 317

@@ -125,7 +125,8 @@ def _check_prose(name: str, prose: str, pieces: Sequence[tuple[str, list[Expecte
 def check(folder: Path) -> dict[str, Result]:
     """Check the six pages and the index of a folder; the index repeats sentences of the pages."""
     rows, results, index = Rows(folder), {}, Facts()
-    index.say("Intervals are 95 %: Wilson's")
+    index.say("All intervals are 95 % confidence intervals: Wilson's")
+    index.say("by the margin kappa (0.05 in log-probability)")
     for name, compute in PAGES.items():
         facts = compute(rows)
         index.text += facts.text

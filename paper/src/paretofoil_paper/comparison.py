@@ -14,6 +14,7 @@ from paretofoil_paper.figures import Series, figure_rates
 from paretofoil_paper.paper_tables import COMPARISON, ENVIRONMENTS, PAPER_NAMES, PaperRow, total_of
 from paretofoil_paper.plan import Plan
 from paretofoil_paper.protocols import AS_RUN, PAPER_COMPARISON, WHITE_AS_RUN, WHITE_CONFIGURED, expected_returns_label
+from paretofoil_paper.report import cells_of
 from paretofoil_paper.statistics import rate_interval
 
 if TYPE_CHECKING:
@@ -51,7 +52,7 @@ def _all_rows(plan: Plan) -> list[Row]:
 
 def comparison_figure(table: Table) -> "Figure":
     """Draw the table: our rates as dots, the paper's as rings."""
-    cells = [dict(zip(table.columns, line, strict=True)) for line in table.rows]
+    cells = cells_of(table)
     series = []
     for label, colour in COLOURS.items():
         lines = [line for line in cells if line["search"] == label]
@@ -121,8 +122,9 @@ def recovery_table(rows: list[Row], title: str = "Recovery of the feasible cases
         *("distance / optimum: median", "90 %", "largest", "queries: median", "bound evaluations: median"),
     )
     note = (
-        "Known feasible: solved by at least one search. Distance / optimum: ratio to the proven closest distance of "
-        f"the same case ({len(distances.optimum):,} cases), over the successes of the search; the proofs leave a gap "
-        "of 1 % of the distance, at most 0.001. A bound evaluation bounds the network over a box of commands."
+        "Recovered: solved cases in % of those that at least one search solves. Distance / optimum: the distance of an "
+        f"answer divided by the proven smallest distance of its case (known for {len(distances.optimum):,} cases, up "
+        "to a gap of 1 % of the distance and at most 0.001). A bound evaluation bounds the network over a box of "
+        "commands."
     )
     return Table(title, columns, tuple(lines), note)

@@ -9,7 +9,7 @@ from paretofoil.study import Row
 from paretofoil.study.study import describe_search
 from paretofoil.study.table import Table
 from paretofoil_paper.issued import DRAWS, NEAR, NOISE, NOISE_FIELDS, AnswerRollouts, IssuedAnswer
-from paretofoil_paper.measurements import mean_interval, measurements, share
+from paretofoil_paper.measurements import measurements, share, share_and_interval
 from paretofoil_paper.other_seed import QUICK, OtherSeedAnswer, ask_other_seed
 from paretofoil_paper.paper_tables import ENVIRONMENTS
 from paretofoil_paper.plan import Plan
@@ -45,22 +45,6 @@ def _exact(plan: Plan) -> dict[str, Any]:
     return {"exact": describe_search(plan.seeded(plan.budgets.exact))}
 
 
-def takes_foil(row: IssuedAnswer) -> bool:
-    return row.takes_foil
-
-
-def reaches_front(row: IssuedAnswer) -> bool:
-    return row.reaches_front
-
-
-def original_reaches_front(row: IssuedAnswer) -> bool:
-    return row.original_reaches_front
-
-
-def one_step_reaches_front(row: IssuedAnswer) -> bool:
-    return row.one_step_reaches_front
-
-
 def _select(plan: Plan, rows: Rows, environment: str, search: str) -> list[IssuedAnswer]:
     return [row for row in rows if row.search == search and environment in ("all", plan.names[row.agent])]
 
@@ -83,8 +67,10 @@ def _lines(
 def outcomes_table(plan: Plan, rows: Rows) -> Table:
     def cells(group: list[IssuedAnswer]) -> tuple[Any, ...]:
         return (
-            *(share(group, takes_foil), share(group, reaches_front), mean_interval(group, reaches_front)),
-            *(share(group, original_reaches_front), share(group, one_step_reaches_front)),
+            share(group, lambda row: row.takes_foil),
+            *share_and_interval(group, lambda row: row.reaches_front),
+            share(group, lambda row: row.original_reaches_front),
+            share(group, lambda row: row.one_step_reaches_front),
             *(share(group, lambda row: row.truncated > 0.5), share(group, lambda row: row.original_truncated > 0.5)),
             share(group, lambda row: row.one_step_truncated > 0.5),
         )
@@ -132,10 +118,6 @@ def _percent(rows: Rows, name: str) -> float | None:
     return 100 * _mean(rows, name)
 
 
-def transfers(row: OtherSeedAnswer) -> bool:
-    return bool(row.transfers)
-
-
 def other_seed_table(plan: Plan, rows: Sequence[OtherSeedAnswer]) -> Table:
     lines = []
     for name in (environment for environment in QUICK if environment in plan.agents):
@@ -147,7 +129,7 @@ def other_seed_table(plan: Plan, rows: Sequence[OtherSeedAnswer]) -> Table:
         rates = (
             share(group, lambda row: row.already_foil),
             *(share(kind, lambda row: row.other_feasible) for kind in (feasible, infeasible)),
-            *(share(feasible, transfers), mean_interval(feasible, transfers)),
+            *share_and_interval(feasible, lambda row: bool(row.transfers)),
         )
         lines.append((ENVIRONMENTS[name], len(group), *rates, *spread))
     columns = (

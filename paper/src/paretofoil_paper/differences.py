@@ -1,4 +1,4 @@
-"""Rates that differ from the paper's by more than five points, and the measured reasons.
+"""The differences between the paper's rates and ours, each split into two parts.
 
 A rate is the share of cases that are feasible times the share of the feasible cases that the search solves. Both are
 known on our side, by proofs, and on the authors' side, from their grids, so each difference is the sum of two parts.
@@ -18,9 +18,6 @@ from paretofoil_paper.paper_tables import AUDIT, COMPARISON, ENVIRONMENTS, PAPER
 from paretofoil_paper.plan import Plan
 from paretofoil_paper.protocols import AS_RUN
 from paretofoil_paper.stress import paper_rows
-
-NOTABLE = 5.0
-"""Differences above this many points get a sentence."""
 
 
 @dataclass(frozen=True)
@@ -60,10 +57,6 @@ class Difference:
     @property
     def points(self) -> float:
         return 100 * (self.ours.rate.rate - self.paper.rate.rate)
-
-    @property
-    def notable(self) -> bool:
-        return round(abs(self.points), 6) > NOTABLE
 
     @property
     def from_feasible(self) -> float:

@@ -36,10 +36,6 @@ class Example:
     foil: str
     paper_command: tuple[float, ...]
     """R_cf as printed in the paper."""
-    claim: str
-    """The meaning of the change, in the paper's words."""
-    added: str
-    """Which of the above are from the authors' published files, not from the paper."""
     probabilities: tuple[tuple[str, float], ...] = ()
     """The probabilities of the authors' agent under R_t."""
     published: Mapping[str, tuple[float, ...]] = field(default_factory=dict)
@@ -53,10 +49,9 @@ class Example:
 
 
 EXAMPLES = (
-    Example(
+    Example(  # the command at the start, the step, the cell and the probabilities are from the authors' files
         *("Deep Sea Treasure (introduction)", "deep-sea-treasure", (8.0, -8.0), 6, (8.0, -2.0), (3, 3)),
-        *("right", "down", (6.328, -1.704), "less treasure, slightly more pressure to finish sooner"),
-        "the command at the start, the step, the cell and the probabilities",
+        *("right", "down", (6.328, -1.704)),
         (("right", 1.0), ("down", 2.1e-8)),
         {"White-CW": (7.432, -1.494)},
         "dst_R",
@@ -64,9 +59,9 @@ EXAMPLES = (
         "The authors' published agent for this environment also chooses right here, but it is not the agent of the "
         "example: its probability of down is 7.6e-11, and only 36.4 % under the command that the paper prints.",
     ),
-    Example(
+    Example(  # the cell is from the authors' files
         *("Branch-Path", "branch-path", (3.0, 1.0), 1, (3.0, 1.0), (1, 3, *[0] * 8)),
-        *("up", "down", (0.2953, 1.464), "much less A, somewhat more B", "the cell"),
+        *("up", "down", (0.2953, 1.464)),
         (("up", 0.995), ("down", 0.005)),
         checkpoint="branch-path_R",
         authors_agent={"CF-ZOO as run": (0.6477, 1.509), "exact": (0.858, 1.964), "exact, sparse": (0.4096, 1.0)},
@@ -75,15 +70,14 @@ EXAMPLES = (
     ),
     Example(
         *("Collect-Two", "collect-two", (0.0, 0.0, 0.8, 1.0), 0, (0.0, 0.0, 0.8, 1.0), (3, 3, *[0] * 4)),
-        *("down", "right", (0.0, 0.0, 0.8, 0.8437), "D reduced, and nothing else", "another run of the same search"),
+        *("down", "right", (0.0, 0.0, 0.8, 0.8437)),
         (("right", 0.145), ("up", 0.128), ("left", 0.132), ("down", 0.595)),
         {"CF-ZOO, another run": (0.0, 0.021, 0.801, 0.857)},
     ),
-    Example(
+    Example(  # the command at the start is from the authors' files
         *("Minecart", "minecart", (0.28, 1.22, -1.16), 5, (0.28, 1.22, -0.96)),
         (0.4876, 0.1991, 0.03, 0.0872, 0.9962, 0.0, 0.0),
-        *("left", "right", (0.3476, 1.22, -0.96), "slightly more of ore 0, and nothing else"),
-        "the command at the start, and two other runs of the same search",
+        *("left", "right", (0.3476, 1.22, -0.96)),
         (("left", 0.999860), ("right", 0.000005), ("none", 0.000134)),
         {"CF-ZOO, another run": (0.3432, 1.2099, -0.9567), "CF-ZOO, a third run": (0.3436, 1.2095, -0.9584)},
     ),

@@ -1,6 +1,5 @@
 """The factor study: how feasible cases change if one choice in training is the authors' instead of ours."""
 
-import csv
 from collections.abc import Sequence
 from dataclasses import dataclass
 from pathlib import Path
@@ -9,6 +8,7 @@ from typing import Any
 import numpy as np
 
 from paretofoil.study.table import Table
+from paretofoil_paper.measurements import read_csv
 from paretofoil_paper.paper_tables import ENVIRONMENTS
 from paretofoil_paper.statistics import Interval
 
@@ -42,13 +42,7 @@ class FactorAgent:
 
 
 def read_factors(path: Path) -> list[FactorAgent]:
-    if not path.is_file():
-        return []
-    with path.open(newline="") as file:
-        return [
-            FactorAgent(row.pop("environment"), row.pop("variant"), **{name: int(n) for name, n in row.items()})
-            for row in csv.DictReader(file)
-        ]
+    return read_csv(path, FactorAgent)
 
 
 def factors_table(rows: Sequence[FactorAgent]) -> Table:
@@ -74,8 +68,9 @@ def factors_table(rows: Sequence[FactorAgent]) -> Table:
         "reach their front",
     )
     note = (
-        "Feasible cases, in % of all cases of the stress test, mean over the agents in the last column. The difference "
-        "is that from ours; its interval is Student's over the pairs of agents of one seed."
+        "Feasible cases in % of all cases of the stress test, means over seeds. Differences are from *ours*; their "
+        "intervals are Student's, over pairs of agents with the same seed. Last column: agents whose greedy rollouts "
+        "reach every point of their front."
     )
     return Table("Feasible cases by one choice of the authors", columns, tuple(lines), note)
 

@@ -3,7 +3,6 @@
 `benchmarks/goals.py` trains the agents and records the rows.
 """
 
-import csv
 from collections.abc import Sequence
 from dataclasses import dataclass
 from pathlib import Path
@@ -14,6 +13,7 @@ import numpy as np
 from paretofoil.core.answer import Status
 from paretofoil.study.statistics import Proportion
 from paretofoil.study.table import Table
+from paretofoil_paper.measurements import read_csv
 
 FILE = "goals.csv"
 EXACT = "exact"
@@ -52,18 +52,7 @@ class GoalAnswer:
 
 
 def read_goals(path: Path) -> list[GoalAnswer]:
-    if not path.is_file():
-        return []
-    with path.open(newline="") as file:
-        return [_answer(row) for row in csv.DictReader(file)]
-
-
-def _answer(row: dict[str, str]) -> GoalAnswer:
-    whole = ("size", "reached", "tests", "episode", "step", "foil", "queries", "boxes")
-    values: dict[str, Any] = {**row, **{name: int(row[name]) for name in whole}, "seconds": float(row["seconds"])}
-    values["distance"] = float(row["distance"]) if row["distance"] else None
-    values["takes_foil"] = row["takes_foil"] == "True" if row["takes_foil"] else None
-    return GoalAnswer(**values)
+    return read_csv(path, GoalAnswer)
 
 
 def goals_table(rows: Sequence[GoalAnswer]) -> Table:
@@ -95,5 +84,5 @@ def goals_table(rows: Sequence[GoalAnswer]) -> Table:
         *("median distance / optimum", "median queries", "median bound evaluations", "median CPU s"),
         "the model takes the foil",
     )
-    note = "Feasible: one of the searches finds a command under which the foil wins. Costs are over all questions."
+    note = "Feasible: one of the searches finds a valid command. Queries, evaluations and times are over all questions."
     return Table("Agents conditioned on goals or preferences, by search", columns, tuple(lines), note)

@@ -11,6 +11,7 @@ from functools import cached_property
 import numpy as np
 
 from paretofoil.agents.agent import Agent, rollouts
+from paretofoil.core.answer import DELIVERED
 from paretofoil.core.decision import Decision, Episode
 from paretofoil.core.policy import Policy, greedy_actions, query
 from paretofoil.envs.episode import Act, Episodes, greedy, run_episodes
@@ -240,6 +241,11 @@ class AnswerRollouts:
         """Return the scaled distance of a return from the front, beyond three standard errors."""
         missed = np.maximum(np.abs(achieved - self.agent.front) - 3 * error, 0.0)
         return float(np.linalg.norm(missed / self.agent.space.scale, axis=1).min())
+
+    def delivers(self, end: EpisodeEnd, requested: np.ndarray) -> bool:
+        """Return whether a return is the requested one up to `DELIVERED`, beyond two standard errors."""
+        missed = np.maximum(np.abs(end.achieved - requested) - 2 * end.error, 0.0) / self.agent.space.scale
+        return bool((missed <= DELIVERED).all())
 
     def _foil_shares(self, draws: int, noise: Mapping[str, float]) -> np.ndarray:
         """Return the share (N,) of draws that choose the foil, with noise of these sizes on command and state."""

@@ -37,19 +37,18 @@ PANELS = (("branch-path", False), ("collect-two", True), ("minecart", False), ("
 """The environment of each of the paper's panels, and whether White-CW should have solved its case (only in panel b)."""
 RULE = (
     "The panels show the same environments as in the paper. The authors chose their cases by a score of the picture. "
-    "Our rule takes the cases of the comparison that CF-ZOO solved and White-CW did not (panel b: both solved); if "
-    "there are none, all cases that CF-ZOO solved. It prefers cases in which both answers change the same two "
-    "objectives, or fewer, so that both lie in the slice. Of these it takes the case with CF-ZOO's median distance. "
-    f"Both searches are as run by the authors (`{AS_RUN}`, `{WHITE_AS_RUN}`). The diamond is the nearest point of the "
-    "front under which the foil wins."
+    "Ours are from the cases of the comparison that CF-ZOO solved and White-CW did not (panel b: both solved) or, "
+    "where there are none, from all cases that CF-ZOO solved. We preferred cases whose answers change at most two "
+    "objectives in all, so that both answers lie in the slice that is drawn. Of these, a panel shows the case with "
+    f"CF-ZOO's median distance. Both searches are as run by the authors (`{AS_RUN}`, `{WHITE_AS_RUN}`)."
 )
 READING = (
     "The axes are the two objectives that the answers change most. The other objectives keep their original values; an "
     "answer that changes them is drawn hollow, because it is not in the slice. On the contour line the foil wins by "
-    "kappa; dots fill the side where it wins by more. The bold arrow is the change of CF-ZOO. The thin blue arrows "
-    "show where the margin grows; the longer one starts at the original command. If it points past the valid commands, "
-    "a local search starts in the wrong direction. A panel shows the part of the search region around command and "
-    "answers."
+    "kappa; dots fill the side where it wins by more. The diamond is the nearest point of the front under which the "
+    "foil wins. The bold arrow is the change that CF-ZOO found. The thin blue arrows point where the margin grows; the "
+    "longer one starts at the original command. If it points past the valid commands, a local search starts in the "
+    "wrong direction."
 )
 SHOWN = (AS_RUN, WHITE_AS_RUN, "nearest-front")
 """The searches whose answers are marked; the change of the first one is drawn."""

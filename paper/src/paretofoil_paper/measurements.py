@@ -1,14 +1,15 @@
 """Measurements: values that an experiment computes from a study's answers, recorded so that its page can be rewritten.
 
 A study stores answers. A measurement on an answer (where an episode ends, the direction of a gradient) is a frozen
-dataclass of plain values; its fields are the columns of a Parquet file.
+dataclass of plain values; its fields are the columns of a Parquet file. Scripts in `benchmarks/` write CSV files.
 """
 
+import csv
 import json
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import asdict, fields
 from pathlib import Path
-from typing import Any, Protocol, TypeVar
+from typing import Any, Protocol, TypeVar, get_args, get_type_hints
 
 from paretofoil.core.errors import InvalidInput
 from paretofoil.study.parquet import open_parquet, write_parquet
@@ -63,6 +64,23 @@ def read_measurements(path: Path, kind: type[Measurement], about: Mapping[str, A
     return [kind(**line) for line in table.to_pylist()]
 
 
+def read_csv(path: Path, kind: type[Measurement]) -> list[Measurement]:
+    """Read the objects of a dataclass from a CSV file; an empty cell is None. Without a file there are none."""
+    if not path.is_file():
+        return []
+    hints = get_type_hints(kind)
+    with path.open(newline="") as file:
+        lines = list(csv.DictReader(file))
+    return [kind(**{name: _read_cell(cell, hints[name]) for name, cell in line.items()}) for line in lines]
+
+
+def _read_cell(cell: str, hint: Any) -> Any:
+    kind, *others = get_args(hint) or (hint,)
+    if others and not cell:
+        return None
+    return cell == "True" if kind is bool else kind(cell)
+
+
 class EpisodeMeasurement(Protocol):
     """A measurement that belongs to an episode: an agent under one command of its front."""
 
@@ -87,3 +105,8 @@ def mean_interval(rows: Iterable[OfEpisode], value: Callable[[OfEpisode], float]
 def share(rows: Sequence[Measurement], holds: Callable[[Measurement], bool]) -> Proportion:
     """Return the proportion of rows for which `holds` is true."""
     return Proportion(sum(map(holds, rows)), len(rows))
+
+
+def share_and_interval(rows: Sequence[OfEpisode], holds: Callable[[OfEpisode], bool]) -> tuple[Proportion, Interval]:
+    """Return the proportion of rows for which `holds` is true, and its interval by the cluster bootstrap."""
+    return share(rows, holds), mean_interval(rows, holds)

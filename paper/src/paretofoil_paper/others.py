@@ -112,8 +112,8 @@ def others_table(rows: OtherRows, ours: Mapping[str, Proportion]) -> Table:
         *("our agents: CF-ZOO [95 % CI]", "paper: CF-ZOO [95 % CI]"),
     )
     note = (
-        "CF-ZOO and Boundary answer every case of the stress test (two commands of agents that are not in the paper's "
-        "tables); the exact search answers those that neither of them solves."
+        "CF-ZOO and Boundary answer every case of the stress test, but only two commands of the agents whose "
+        "environment is not in the paper's tables. The exact search answers the cases that neither of them solves."
     )
     return Table("The authors' published agents", columns, tuple(lines), note)
 
@@ -138,7 +138,7 @@ def white_table(rows: OtherRows) -> Table:
         *("White-CW, confidence 0 [95 % CI]", "White-CW, 0.05 [95 % CI]"),
     )
     note = (
-        "The cases are those of two commands of each agent in the paper's comparison. CF-ZOO has the budget of the "
+        "The cases are those of the paper's comparison, for two commands of each agent. CF-ZOO has the budget of the "
         "stress test, B = 3,001."
     )
     return Table("White-CW on the authors' agents", columns, tuple(lines), note, rules=(len(lines) - 1,))

@@ -14,13 +14,13 @@ AS_RUN, WHITE_AS_RUN = "cf-zoo:as-run", "white-cw:as-run-0"
 WHITE_CONFIGURED = "white-cw:as-run"
 """White-CW with the confidence of the authors' configuration, 0.05; their data were made with confidence 0."""
 
-_STOCHASTIC = "in the stochastic environments (B-Bottles, R-Gather) trained on"
-EXPECTED_RETURNS = f"Agents: ours; {_STOCHASTIC} expected returns."
-REALISED_RETURNS = f"Agents: ours; {_STOCHASTIC} realised returns, like the authors'."
-PAPER_REGION = "Search region: the *paper's*, which its authors set by hand for each environment."
-PAPER_PROTOCOL = f"{PAPER_REGION} {REALISED_RETURNS}"
+_TERMS = "([terms](README.md#terms))"
+REALISED_RETURNS = f"The agents are ours, trained on realised returns {_TERMS}."
+PAPER_PROTOCOL = (
+    f"The agents are ours, trained on realised returns, and all searches run in the paper's search region {_TERMS}."
+)
 REACHABLE_PROTOCOL = (
-    f"Search region: *reachable*, the returns that are still possible from each state. {EXPECTED_RETURNS}"
+    f"The agents are ours, trained on expected returns, and all searches run in the reachable search region {_TERMS}."
 )
 
 

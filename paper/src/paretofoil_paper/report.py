@@ -124,7 +124,7 @@ class Report:
     def write(self, folder: Path, name: str) -> Path:
         """Write NAME.md and NAME.html, the pictures to figures/, each table as CSV, JSON and LaTeX to tables/.
 
-        Tables of the appendix are written as CSV. Return the path of the HTML page.
+        Tables of the appendix are written as CSV, and their notes as text. Return the path of the HTML page.
         """
         for subfolder in ("", "figures" if self.pictures else "", "tables" if self.tables else ""):
             (folder / subfolder).mkdir(parents=True, exist_ok=True)
@@ -143,7 +143,8 @@ class Report:
             for form, suffix in (("csv", "csv"), ("json", "json"), ("latex", "tex")):
                 files[f"tables/{name}-{_slug(table.title)}.{suffix}"] = table.to(form)
         files |= {f"tables/appendix-{name}-{_slug(table.title)}.csv": table.to_csv() for table in self.appendix}
-        return files
+        notes = [f"{table.title}\n{table.note}\n" for table in self.appendix if table.note]
+        return files | ({f"tables/appendix-{name}-notes.txt": "\n".join(notes)} if notes else {})
 
 
 def _slug(title: str) -> str:

@@ -43,8 +43,8 @@ def _times(plan: Plan, alone: list[Row]) -> Table:
             lines.append((label, *map(float, np.quantile(seconds, (0.5, 0.1, 0.9))), paper_seconds(plan, "all", label)))
     columns = ("search", "median (s)", "10 %", "90 %", "paper: mean (s)")
     note = (
-        f"{len({row.case for row in alone})} cases of the comparison, one question at a time, one process with one "
-        "thread. The paper's times are means on a GPU, one query at a time."
+        f"Times of {len({row.case for row in alone})} cases of the comparison, asked one at a time in one process with "
+        "one thread. The paper's times are means on a GPU, with one query at a time."
     )
     return Table("Seconds per question", columns, tuple(lines), note)
 

@@ -11,7 +11,7 @@ from paretofoil.study import Row
 from paretofoil.study.study import describe_search
 from paretofoil.study.table import Table
 from paretofoil_paper.issued import AnswerRollouts, choose_actions
-from paretofoil_paper.measurements import mean_interval, measurements, share
+from paretofoil_paper.measurements import measurements, share, share_and_interval
 from paretofoil_paper.other_seed import QUICK
 from paretofoil_paper.paper_tables import ENVIRONMENTS
 from paretofoil_paper.plan import Plan
@@ -65,21 +65,19 @@ def transfer_table(plan: Plan, rows: Sequence[TransferredAnswer]) -> Table:
         group = [row for row in rows if plan.names[row.agent] == name and row.open]
         if group:
             rate = sum(row.flipped for row in group) / sum(row.open for row in group)
-            every, none = share(group, flips_all), share(group, lambda row: not row.flipped)
-            lines.append((ENVIRONMENTS[name], len(group), 100 * rate, every, mean_interval(group, flips_all), none))
+            every = share_and_interval(group, lambda row: row.flipped == row.open)
+            none = share(group, lambda row: not row.flipped)
+            lines.append((ENVIRONMENTS[name], len(group), 100 * rate, *every, none))
     columns = (
         *("environment", "answers", "flipped agents (%)", "flips every agent [95 % CI]", "cluster [95 % CI]"),
         "flips none [95 % CI]",
     )
     note = (
         f"Agents of the seeds {', '.join(map(str, plan.agent_seeds))}, in the same state, under the quoted command of "
-        "our agent. Agents that take the foil anyway are left out."
+        "our agent. An agent is flipped if it takes the foil. Agents that take the foil under the original command are "
+        "left out."
     )
     return Table("One answer, issued to five retrained agents", columns, tuple(lines), note)
-
-
-def flips_all(row: TransferredAnswer) -> bool:
-    return row.flipped == row.open
 
 
 @dataclass(frozen=True)
@@ -133,7 +131,7 @@ def moves_table(plan: Plan, rows: Sequence[Move]) -> Table:
         ratios = [row.ratio for row in group if row.ratio is not None]
         turns = [row.turn for row in group if row.turn is not None]
         spread = map(float, np.quantile(ratios, (0.5, 0.1, 0.9))) if ratios else (None,) * 3
-        still = (share(group, has_both), mean_interval(group, has_both))
+        still = share_and_interval(group, lambda row: row.both)
         turn = float(np.median(turns)) if turns else None
         lines.append((ENVIRONMENTS.get(name, "All"), len(group), *still, *spread, turn))
     columns = (
@@ -141,11 +139,8 @@ def moves_table(plan: Plan, rows: Sequence[Move]) -> Table:
         *("distance ratio: median", "10 %", "90 %", "difference of the changes: median"),
     )
     note = (
-        "Successive steps of one episode with the same foil, and an answer at t. The difference of the two changes is "
-        "relative to the distance at t: 0 if the change stays the same, 2 if it is reversed."
+        "A pair has two successive steps of one episode, the same foil, and an answer at the first step t. Distance "
+        "ratio: the distance at t + 1 divided by that at t. The difference of the two changes is divided by the "
+        "distance at t: 0 if the change stays the same, 2 if it is reversed."
     )
     return Table("The answer from one step to the next", columns, tuple(lines), note, rules=(len(lines) - 1,))
-
-
-def has_both(row: Move) -> bool:
-    return row.both

@@ -20,6 +20,7 @@ from paretofoil_paper.figures import Series, figure_rates
 from paretofoil_paper.paper_tables import ENVIRONMENTS, STRESS, total_of
 from paretofoil_paper.plan import Plan
 from paretofoil_paper.protocols import AS_RUN, PAPER_STRESS, expected_returns_label
+from paretofoil_paper.report import cells_of
 from paretofoil_paper.searches.cf_zoo_as_run import cut_distances
 from paretofoil_paper.statistics import rate_interval
 
@@ -31,11 +32,6 @@ AS_RUN_COLUMNS = ("distance (cut region)", "distance (whole region)")
 PAPER_COLUMNS = (
     *("paper: cases", "paper: rate [95 % CI]", "paper: distance (cut region)"),
     "authors' rows: distance (whole region)",
-)
-INTERVALS = (
-    "The first interval is Wilson's, as in the paper; it assumes independent cases. The cluster interval is a "
-    "bootstrap over episodes; it is given for at least five episodes. It applies to these agents only, because there "
-    "is one per environment, and it has no width if all cases or no case succeed."
 )
 
 
@@ -179,7 +175,7 @@ def _counts_table(counts: Mapping[str, CaseCounts]) -> Table:
 
 
 def stress_figure(table: Table) -> "Figure":
-    lines = [dict(zip(table.columns, line, strict=True)) for line in table.rows]
+    lines = cells_of(table)
     ours = {line["environment"]: line[COLUMNS[3]] for line in lines}
     reported = {line["environment"]: line[PAPER_COLUMNS[1]] for line in lines if line[PAPER_COLUMNS[1]] is not None}
     series = [

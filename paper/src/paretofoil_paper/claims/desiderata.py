@@ -10,7 +10,7 @@ from paretofoil.core.answer import DELIVERED
 from paretofoil.study import Row
 from paretofoil.study.study import describe_search
 from paretofoil.study.table import Table, text
-from paretofoil_paper.claims.sparsity import ChangedEntries, is_few
+from paretofoil_paper.claims.sparsity import ChangedEntries
 from paretofoil_paper.distances import Distances
 from paretofoil_paper.issued import NEAR, AnswerRollouts, choose_actions
 from paretofoil_paper.measurements import measurements, share
@@ -55,16 +55,15 @@ def issued_commands(plan: Plan, rows: Sequence[Row]) -> list[IssuedCommand]:
 
 def _measure(answers: AnswerRollouts) -> Iterator[IssuedCommand]:
     agent, commands, decisions = answers.agent, answers.commands, answers.decisions
-    requests = commands + np.stack([decision.collected for decision in decisions])
+    requests = answers.episode_returns
     states, valid = np.stack([decision.state for decision in decisions]), [d.valid_actions for d in decisions]
     actions = choose_actions(agent.discrete_policy, states, commands, valid)
     distances = answers.front_distances(requests).min(axis=1)
     for i, (row, end) in enumerate(zip(answers.rows, answers.ends(commands), strict=True)):
-        missed = np.maximum(np.abs(end.achieved - requests[i]) - 2 * end.error, 0.0) / agent.space.scale
         yield IssuedCommand(
             *(row.case.agent, row.search, row.case.front, row.case.step, row.case.foil),
             takes_foil=bool(actions[i] == row.case.foil),
-            delivers=bool((missed <= DELIVERED).all()),
+            delivers=answers.delivers(end, requests[i]),
             off_front=answers.off_front(end.achieved, end.error),
             requested_off_front=float(distances[i]),
         )
@@ -92,7 +91,7 @@ def desiderata_table(rows: Sequence[Row], entries: Sequence[ChangedEntries], iss
             distances.recovered(search),
             distances.ratio(search),
             share(mine, lambda row: row.delivers),
-            share([one for one in entries if one.search == search], is_few),
+            share([one for one in entries if one.search == search], lambda one: one.few),
             float(np.median([row.requested_off_front for row in mine])) if mine else None,
             share(mine, lambda row: row.takes_foil),
             share(mine, lambda row: row.off_front <= NEAR),

@@ -12,7 +12,7 @@ from paretofoil.study import Case, Row
 from paretofoil.study.case import make_case_question
 from paretofoil.study.study import describe_search
 from paretofoil.study.table import Table
-from paretofoil_paper.measurements import mean_interval, measurements, share
+from paretofoil_paper.measurements import measurements, share, share_and_interval
 from paretofoil_paper.paper_tables import ENVIRONMENTS
 from paretofoil_paper.plan import Plan
 
@@ -143,9 +143,10 @@ def gradient_table(plan: Plan, rows: Sequence[Gradient], solved_locally: Collect
         aligned = [row for row in group if row.aligned]
         ratios = [row.line_distance / row.optimum for row in group if row.line_distance is not None and row.optimum]
         rates = (
-            *(share(group, is_aligned), mean_interval(group, is_aligned)),
-            *(share(group, line_succeeds), mean_interval(group, line_succeeds)),
-            *(share(aligned, line_succeeds), share(group, lambda row: row.case in solved_locally)),
+            *share_and_interval(group, lambda row: row.aligned),
+            *share_and_interval(group, lambda row: row.line_succeeds),
+            share(aligned, lambda row: row.line_succeeds),
+            share(group, lambda row: row.case in solved_locally),
         )
         ratio = float(np.median(ratios)) if ratios else None
         lines.append((ENVIRONMENTS.get(name, "All"), len(group), *spread, *rates, ratio))
@@ -157,15 +158,7 @@ def gradient_table(plan: Plan, rows: Sequence[Gradient], solved_locally: Collect
     note = (
         "Cosine: between the gradient of the margin at the original command and the direction of the closest command "
         f"of `exact`, both in scaled units. Aligned: the cosine is above {ALIGNED:g}, ignoring components of the "
-        "gradient that point out of the search region. Line search: the first valid command along the gradient, "
-        "projected to the search region. Local ZOO: the search `local-zoo`."
+        "gradient that point out of the search region. If aligned: the line search along the gradient, projected to "
+        "the search region, finds a valid command. Local ZOO starts at the original command."
     )
     return Table("Gradient and counterfactual", columns, tuple(lines), note, rules=(len(lines) - 1,))
-
-
-def is_aligned(row: Gradient) -> bool:
-    return row.aligned
-
-
-def line_succeeds(row: Gradient) -> bool:
-    return row.line_succeeds

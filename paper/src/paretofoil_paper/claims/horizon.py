@@ -13,7 +13,7 @@ from paretofoil.core.decision import Episode
 from paretofoil.study.statistics import Proportion
 from paretofoil.study.table import Table
 from paretofoil_paper.issued import NEAR, choose_actions
-from paretofoil_paper.measurements import mean_interval, measurements, share
+from paretofoil_paper.measurements import measurements, share_and_interval
 from paretofoil_paper.other_seed import QUICK
 from paretofoil_paper.paper_tables import ENVIRONMENTS
 from paretofoil_paper.plan import Plan
@@ -113,8 +113,10 @@ def horizon_table(rows: Sequence[HorizonCommand]) -> Table:
             changed = Proportion(sum(row.changed for row in group), sum(row.decisions for row in group))
             distance = float(np.mean([row.distance for row in group]))
             horizon = "none" if factor is None else "consistent" if factor == 1 else f"{factor:g} times"
-            delivers = (len(group), share(group, delivers_return), mean_interval(group, delivers_return))
-            lines.append((ENVIRONMENTS[name], horizon, *delivers, distance, None if factor is None else changed))
+            delivers = share_and_interval(group, lambda row: row.delivers)
+            lines.append(
+                (ENVIRONMENTS[name], horizon, len(group), *delivers, distance, None if factor is None else changed)
+            )
     columns = (
         *("environment", "horizon", "commands", "return is delivered [95 % CI]", "cluster [95 % CI]", "mean distance"),
         "decisions that change [95 % CI]",
@@ -126,7 +128,3 @@ def horizon_table(rows: Sequence[HorizonCommand]) -> Table:
     )
     title = "Consistent and inconsistent horizons"
     return Table(title, columns, tuple(lines), note, tuple(rules[1:]))
-
-
-def delivers_return(row: HorizonCommand) -> bool:
-    return row.delivers

@@ -9,7 +9,7 @@ import numpy as np
 from paretofoil.agents import load_agent
 from paretofoil.study import Row
 from paretofoil.study.table import Table
-from paretofoil_paper.measurements import mean_interval, share
+from paretofoil_paper.measurements import share, share_and_interval
 from paretofoil_paper.paper_tables import ENVIRONMENTS
 from paretofoil_paper.plan import Plan
 from paretofoil_paper.stress import paper_rows
@@ -82,7 +82,7 @@ def sparsity_table(plan: Plan, region: str, answers: Answers, searches: Sequence
             group = [one for one in answers if one.search == search and name in ("all", one.environment)]
             dim = group[0].dim if group and name != "all" else None
             counts = np.bincount([min(one.closest, FEW + 1) for one in group], minlength=FEW + 2)
-            few = (share(group, is_few), mean_interval(group, is_few))
+            few = share_and_interval(group, lambda one: one.few)
             cells = (*map(int, counts), *few, share(group, lambda one: one.quoted <= FEW))
             lines.append((ENVIRONMENTS.get(name, "All"), search, dim, len(group), *cells))
     columns = (
@@ -97,21 +97,6 @@ def sparsity_table(plan: Plan, region: str, answers: Answers, searches: Sequence
     return Table(title, columns, tuple(lines), note, rules=tuple(rules[1:]))
 
 
-def is_few(one: ChangedEntries) -> bool:
-    return one.few
-
-
 def long_commands(answers: Answers) -> list[ChangedEntries]:
     """Return the answers whose command has more than `FEW` entries: shorter ones cannot change more."""
     return [one for one in answers if one.dim > FEW]
-
-
-def verdict(answers: Answers) -> str:
-    """Say whether more than half change few entries, by the cluster interval or, with few episodes, by Wilson's."""
-    if not answers:
-        return "no command has more"
-    cluster, few = mean_interval(answers, is_few), share(answers, is_few)
-    low, high = few.interval if np.isnan(cluster.low) else (cluster.low, cluster.high)
-    if low <= 0.5 <= high:
-        return "the interval contains one half"
-    return f"the whole interval is {'above' if low > 0.5 else 'below'} one half"

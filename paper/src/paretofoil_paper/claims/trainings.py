@@ -3,7 +3,6 @@
 `benchmarks/trainings.py` trains them and records the rows.
 """
 
-import csv
 from collections.abc import Sequence
 from dataclasses import dataclass
 from pathlib import Path
@@ -15,6 +14,7 @@ from scipy.special import ndtri
 
 from paretofoil.study.table import Table
 from paretofoil_paper.influence import auroc
+from paretofoil_paper.measurements import read_csv
 from paretofoil_paper.paper_tables import ENVIRONMENTS
 from paretofoil_paper.statistics import Interval
 
@@ -68,17 +68,7 @@ class TrainedAgent:
 
 
 def read_trainings(path: Path) -> list[TrainedAgent]:
-    if not path.is_file():
-        return []
-    with path.open(newline="") as file:
-        return [_agent(row) for row in csv.DictReader(file)]
-
-
-def _agent(row: dict[str, str]) -> TrainedAgent:
-    means: dict[str, Any] = {name: float(row[name]) if row[name] else None for name in MEASURES}
-    known, reached, steps = int(row["known"]), int(row["reached"]), float(row["steps"])
-    training = (row["environment"], row["variant"], int(row["seed"]), float(row["share"]))
-    return TrainedAgent(*training, known, reached, steps, **means)
+    return read_csv(path, TrainedAgent)
 
 
 def staged(rows: Sequence[TrainedAgent]) -> list[TrainedAgent]:
@@ -106,9 +96,9 @@ def stages_table(rows: Sequence[TrainedAgent]) -> Table:
     )
     note = (
         "AUROC in %: the probability that a well-trained agent has the larger value; below 50, it tends to have "
-        f"the smaller value. Well-trained: greedy rollouts reach every point of the environment's front "
-        f"({counts} agents). Intervals: Newcombe's, with Bonferroni's correction, so that all {TESTS} together hold "
-        "with 95 %."
+        "the smaller value. Well-trained: greedy rollouts reach every point of the environment's front "
+        f"({counts} agents). Intervals: Newcombe's, with Bonferroni's correction; all {TESTS} hold together with 95 % "
+        "confidence. A measure tells the agents apart if its interval excludes 50 %."
     )
     return Table("Well-trained and poorly trained agents, told apart by explanations", columns, tuple(lines), note)
 
@@ -144,5 +134,5 @@ def ablation_table(rows: Sequence[TrainedAgent]) -> Table:
             steps = (float(np.mean(of_name)) if of_name else None for of_name in lengths)
             lines.append((variant, f"{reached} of {len(group)}", *steps))
     columns = ("variant", "reach the whole front", *(f"{ENVIRONMENTS[name]}: steps" for name in names))
-    note = "Steps: mean length of greedy rollouts under the commands of the agent's front; at most five seeds."
+    note = "Steps: mean length of greedy rollouts under the commands of the agent's front, over at most five seeds."
     return Table("Trimming and shorter-first", columns, tuple(lines), note)

@@ -37,7 +37,7 @@ def page(plan: Plan) -> Report:
     if authors.stress:
         ours = {name: summarise(r for r in group if r.search == AS_RUN).success for name, group in rows.as_run.items()}
         table = others_table(authors, ours)
-        report.find(_authors(table, white_table(authors)))
+        report.find(_authors(table))
     factors = read_factors(plan.out / "rows" / FILE)
     if factors:
         choices = factors_table(factors)
@@ -85,14 +85,15 @@ def _seeding(rows: SeedRows) -> str:
         if low > 0:
             parts.append(ENVIRONMENTS[environment])
     return (
-        f"**Seeding changes the rate of local search by {100 * test.difference:+.1f} points** (cluster {interval}): of "
-        f"{test.cases:,} cases, {test.first:,} are solved by CF-ZOO only and {test.second:,} by ZOO without seeding "
-        f"only. The interval is above 0 in {len(parts)} of {len(rows.reachable)} environments "
-        f"({', '.join(parts) or 'none'}). The paper says that seeding helps except in Fruit-Tree."
+        "**Starting ZOO at a point found by rays (boundary seeding) changes its success rate by "
+        f"{100 * test.difference:+.1f} points** (cluster {interval}): of {test.cases:,} cases, {test.first:,} are "
+        f"solved only with boundary seeding (CF-ZOO), and {test.second:,} only without. The interval is above 0 in "
+        f"{len(parts)} of {len(rows.reachable)} environments ({', '.join(parts) or 'none'}). The paper says that "
+        "boundary seeding helps except in Fruit-Tree."
     )
 
 
-def _authors(table: Table, white: Table) -> str:
+def _authors(table: Table) -> str:
     """State the rates of whole stress tests and of samples apart."""
     sampled = {LABELS[name] for name in NOT_IN_PAPER}
     whole, samples = ([c for c in cells_of(table) if (c["environment"] in sampled) == part] for part in (False, True))
@@ -102,26 +103,15 @@ def _authors(table: Table, white: Table) -> str:
     ]
     infeasible = [sum(c["proven infeasible"] for c in cells) for cells in (whole, samples)]
     more = (
-        f" On {len(samples)} further agents, it solves {rates[1].successes} of {rates[1].cases} cases of two commands "
-        f"each ({rates[1]} %), and {infeasible[1]} are proven infeasible."
+        f" On {len(samples)} further agents of theirs, with two commands each, it solves {rates[1].successes} of "
+        f"{rates[1].cases} cases ({rates[1]} %), and {infeasible[1]} are proven infeasible."
         if samples
         else ""
     )
     return (
-        f"**On {len(whole)} agents that the authors published, CF-ZOO as run solves {rates[0].successes:,} of "
-        f"{rates[0].cases:,} cases** of the whole stress test ({rates[0]} %), and {infeasible[0]} are proven "
-        f"infeasible.{more}{_white(white)}"
-    )
-
-
-def _white(table: Table) -> str:
-    cells = cells_of(table)
-    if len(cells) < 2:
-        return ""
-    rates = [cells[-1][name] for name in table.columns[3:]]
-    return (
-        f" Of {cells[-1]['cases']} cases of the comparison, CF-ZOO solves {rates[0]} %, White-CW {rates[1]} % with "
-        f"confidence 0 and {rates[2]} % with 0.05."
+        f"**On {len(whole)} agents that the authors published, CF-ZOO as run solves {rates[0].successes:,} of the "
+        f"{rates[0].cases:,} cases of the stress test** ({rates[0]} %), and {infeasible[0]} are proven "
+        f"infeasible.{more}"
     )
 
 
@@ -132,20 +122,22 @@ def _factors(table: Table, authors: Table | None) -> str:
     lower = [line for line in changed if line[INTERVAL].high < 0]
     higher = [f"{_authors_choice(line)} ({line[DIFFERENCE]:+.1f} points)" for line in changed if line[INTERVAL].low > 0]
     raised = f" More cases are feasible with {' and with '.join(higher)}." if higher else ""
-    tried = f"We changed {len(changed)} choices of our training into the authors', one at a time, with five seeds."
+    tried = (
+        f"We replaced {len(changed)} choices in our training by the authors', one at a time, and trained with five "
+        "seeds each."
+    )
     theirs = [line for line in cells_of(authors) if line["environment"] == "DST"] if authors else []
     agent = "".join(
-        f" With the authors' agent, {100 * (1 - line['proven infeasible'] / line['cases']):.1f} % are feasible."
+        f" With the authors' own agent, {100 * (1 - line['proven infeasible'] / line['cases']):.1f} % are."
         for line in theirs
     )
     effects = " and with ".join(
-        f"{_authors_choice(line)} {line['DST']:.1f} % of them are ({line[DIFFERENCE]:+.1f} points, Student "
-        f"{line[INTERVAL]})"
+        f"{_authors_choice(line)} {line['DST']:.1f} % are ({line[DIFFERENCE]:+.1f} points, Student {line[INTERVAL]})"
         for line in lower
     )
     finding = (
         f"**{' and '.join(map(_authors_choice, lower)).capitalize()} makes fewer DST cases feasible**: with our "
-        f"training, {lines[0]['DST']:.1f} % are feasible; with {effects}."
+        f"training, {lines[0]['DST']:.1f} % of the cases of the stress test are feasible; with {effects}."
         if lower
         else "**No choice of the authors' training makes fewer DST cases feasible.**"
     )
@@ -158,10 +150,11 @@ def _authors_choice(line: dict[str, Any]) -> str:
 
 def _describe_factors() -> str:
     return (
-        "Each variant changes one choice of our training into the authors'. Our archive keeps one episode per return, "
-        "and the agent also learns returns off the front. *Their archive* keeps episodes of equal return, and copies "
-        "of the front displace other returns. A case counts as feasible if Boundary finds a valid command in the "
-        "paper's search region. `python benchmarks/factors.py` trains and measures these agents."
+        "Each variant replaces one choice in our training by the authors'. The archive holds the episodes from which "
+        "an agent learns. Ours keeps one episode per return, so the agent also learns returns off the front. *Their "
+        "archive* keeps several episodes of equal return, so that copies of the front displace other returns. A case "
+        "counts as feasible if Boundary finds a valid command in the paper's search region. `python "
+        "benchmarks/factors.py` trains and measures these agents."
     )
 
 
@@ -169,9 +162,9 @@ def _describe_seeds(plan: Plan) -> str:
     return (
         f"The agents have the training seeds {', '.join(map(str, plan.agent_seeds))}; every setting was chosen with "
         "the seeds 0 to 3. CF-ZOO as run answers every case of each agent's stress test in the paper's search region. "
-        f"{REALISED_RETURNS} The last lines are about agents trained on expected returns. Cluster intervals draw "
-        "agents and then episodes, with the environments fixed: they are about all agents trained in this way. "
-        "These rows were made before ZOO's coordinates were drawn as in the authors' code, and were not made again."
+        f"{REALISED_RETURNS} The last two lines are about agents trained on expected returns. The cluster bootstrap "
+        "draws agents and then episodes, with the environments fixed; its intervals are about all agents trained in "
+        "this way."
     )
 
 
@@ -179,16 +172,21 @@ def _describe_seeding(rows: SeedRows) -> str:
     rates = []
     for search in ("cf-zoo", "local-zoo", LONG):
         feasible = on_feasible(rows.all_reachable, search)
-        rates.append(f"{100 * summarise(feasible).success.rate:.1f} % {rate_interval(feasible, environment_of)}")
+        interval = rate_interval(feasible, environment_of)
+        rates.append(f"{100 * summarise(feasible).success.rate:.1f} % (cluster {interval})")
     count = len(on_feasible(rows.all_reachable, "cf-zoo"))
     return (
         f"Of {count:,} cases that the exact search solves in the reachable region, CF-ZOO as described in the paper "
-        f"solves {rates[0]}, ZOO started at the command {rates[1]}, and ZOO with four times the queries {rates[2]}."
+        f"solves {rates[0]}. ZOO without boundary seeding starts at the original command. It solves {rates[1]}, and "
+        f"with four times the queries {rates[2]}."
     )
 
 
 def _p_note() -> str:
-    return "McNemar's exact test with Holm's correction; it assumes independent cases, the cluster interval does not."
+    return (
+        "p is that of McNemar's exact test, with Holm's correction. The test assumes independent cases; the cluster "
+        "interval does not."
+    )
 
 
 def _describe_authors(rows: OtherRows) -> str:
@@ -203,10 +201,11 @@ def _describe_authors(rows: OtherRows) -> str:
     )
     white = "" if rows.comparison else " White-CW was not run on these agents."
     return (
-        "The checkpoints and fronts are in the authors' repository. They are not the paper's agents: on its states "
-        "they have other probabilities. Their encodings, masks, search regions and step limits are the authors'. "
-        f"Minecart's three checkpoints are absent from the copy that we could read.{imported} Four-Room, Lander, Car "
-        f"and Reacher were not measured.{white} `benchmarks/authors_agents.py` repeats the measurement."
+        "The authors' repository has checkpoints and fronts of agents. They are not the agents of the paper: in the "
+        "states of its worked examples, their action probabilities are not those that it prints. We use the authors' "
+        "encodings, masks, search regions and step limits. The three checkpoints for Minecart are missing in the copy "
+        f"that we could read.{imported} The agents of Four-Room, Lander, Car and Reacher were not measured.{white} "
+        "`benchmarks/authors_agents.py` repeats the measurement."
     )
 
 
@@ -222,10 +221,10 @@ def _goals(rows: Sequence[GoalAnswer]) -> str:
         for search in ("boundary", "cf-zoo")
     }
     return (
-        f"**The exact search proves {proven} of {len(exact)} answers about {count} conditioned on goals or "
-        f"preferences** (Stable-Baselines3), at a median of {float(np.median([row.seconds for row in exact])):.2f} "
-        f"CPU s. Of {len(feasible)} feasible questions, Boundary solves {solved['boundary']} % and CF-ZOO "
-        f"{solved['cf-zoo']} %."
+        f"**The exact search proves its answers to {proven} of {len(exact)} questions about {count} conditioned on "
+        "goals or preferences** (of Stable-Baselines3), in a median of "
+        f"{float(np.median([row.seconds for row in exact])):.2f} s of CPU time. Of {len(feasible)} feasible "
+        f"questions, Boundary solves {solved['boundary']} % and CF-ZOO {solved['cf-zoo']} %."
     )
 
 
@@ -239,18 +238,18 @@ def _describe_goals(rows: Sequence[GoalAnswer]) -> str:
     weighted = agents.get(PREFERENCES)
     preferences = (
         f" A third DQN, *{PREFERENCES}*, gets {weighted.size} random weights per episode and maximises the weighted "
-        "return; this is PD-MORL without its alignment term and its hindsight replay. It gets the largest weighted "
-        f"return in {weighted.reached} of {weighted.tests} test episodes."
+        "return, as PD-MORL does, but without its alignment term and its hindsight replay. It gets the largest "
+        f"possible weighted return in {weighted.reached} of {weighted.tests} test episodes."
         if weighted
         else ""
     )
     return (
         "The paper names both kinds of agents as future work. We trained DQN with hindsight experience replay (HER) to "
-        f"move to a point: {reached}.{preferences} The command is the goal or the weights; the search region has every "
+        f"move to a point: {reached}.{preferences} The command is the goal or the weights. The search region has every "
         "goal of the environment, or all weights whose sum is 1. Each question is about another action at a step of a "
-        "greedy episode. *The model takes the foil*: under the quoted command, the model's own `predict` returns the "
-        "foil. The searches have their default settings. `python benchmarks/goals.py` repeats the measurement. Agents "
-        "of MORL-Baselines that are conditioned on preferences have a "
+        "greedy episode. The last column counts the answers under which the model's own `predict` returns the foil. "
+        "The searches have their default settings. `python benchmarks/goals.py` repeats the measurement. Agents of "
+        "MORL-Baselines that are conditioned on preferences have a "
         "[page of their own](../../benchmarks/results/preferences.md)."
     )
 

@@ -11,23 +11,20 @@ from paretofoil.study.table import Table
 from paretofoil_paper.audit import proof_rows
 from paretofoil_paper.authors_data import FEW_ENTRIES, ORIGINAL_MINECART, PUBLISHED
 from paretofoil_paper.claims.desiderata import desiderata_table, issued_commands
-from paretofoil_paper.claims.gradient import Gradient, gradient_table, gradients, is_aligned
-from paretofoil_paper.claims.horizon import FACTORS, HorizonCommand, delivers_return, horizon_commands, horizon_table
+from paretofoil_paper.claims.gradient import ALIGNED, Gradient, gradient_table, gradients
+from paretofoil_paper.claims.horizon import FACTORS, HorizonCommand, horizon_commands, horizon_table
 from paretofoil_paper.claims.sparsity import (
     ChangedEntries,
     in_paper_region,
     in_reachable_region,
-    is_few,
     long_commands,
     sparsity_table,
-    verdict,
 )
 from paretofoil_paper.claims.trainings import (
     FILE,
     MEASURES,
     STAGED,
     STAGED_SEEDS,
-    TESTS,
     ablation_table,
     read_trainings,
     staged,
@@ -36,7 +33,7 @@ from paretofoil_paper.claims.trainings import (
 from paretofoil_paper.claims.undertrained import compare_agents, undertrained_table
 from paretofoil_paper.figures import Series, figure_rates
 from paretofoil_paper.front import front_table
-from paretofoil_paper.measurements import mean_interval, share
+from paretofoil_paper.measurements import share, share_and_interval
 from paretofoil_paper.paper_tables import ENVIRONMENTS
 from paretofoil_paper.plan import Plan
 from paretofoil_paper.protocols import AS_RUN, REACHABLE_PROTOCOL
@@ -63,13 +60,14 @@ def page(plan: Plan) -> Report:
     report.find(_front(fronts))
     trainings = read_trainings(plan.out / "rows" / FILE)
     stages, count = stages_table(trainings), len(staged(trainings))
-    if trainings and _tell_apart(stages):
+    if trainings:
         report.find(_stages(stages, count))
     report.say(
-        f"Words in bold italics are quoted from the paper. {REACHABLE_PROTOCOL} Sparsity is also measured in the "
-        "paper's search region. Three further claims are on other pages: a budget of 50,000 ([audit](audit.md)), "
-        "seeding ([agents](agents.md)) and speed ([comparison](comparison.md)). Agents conditioned on goals and "
-        "on preferences, which the paper names as future work, are on the page about [agents](agents.md).",
+        f"Words in bold italics are quoted from the paper. {REACHABLE_PROTOCOL} The first finding, "
+        "about sparsity, is the exception: it is about realised returns and the paper's search region. Three further "
+        "claims are on other pages: a budget of 50,000 ([audit](audit.md)), boundary seeding ([agents](agents.md)) and "
+        "speed ([comparison](comparison.md)). Agents conditioned on goals and on preferences, which the paper names as "
+        "future work, are on the page about [agents](agents.md).",
         "## Sparsity",
         _describe_sparsity(paper, reachable),
     )
@@ -89,7 +87,7 @@ def page(plan: Plan) -> Report:
     if horizons:
         report.appendix.append(horizon_table(horizons))
     if trainings:
-        report.say("## Well-trained and poorly trained agents", _describe_training(stages, count)).add(stages)
+        report.say("## Well-trained and poorly trained agents", _describe_training(count)).add(stages)
         report.say("## Trimming and shorter-first", _describe_ablation()).add(ablation_table(trainings))
     if pairs:
         report.appendix.append(undertrained_table(pairs))
@@ -97,17 +95,18 @@ def page(plan: Plan) -> Report:
 
 
 def _few(answers: Sequence[ChangedEntries]) -> str:
-    few = share(answers, is_few)
-    return f"{100 * few.rate:.1f} % (cluster {mean_interval(answers, is_few)})" if few.cases else "none (of 0)"
+    few, interval = share_and_interval(answers, lambda one: one.few)
+    return f"{100 * few.rate:.1f} % (cluster {interval})" if few.cases else "none (of 0)"
 
 
 def _sparsity(paper: Sequence[ChangedEntries]) -> str:
     as_run = [one for one in paper if one.search == AS_RUN]
     long = long_commands(as_run)
     return (
-        f"***In practice, the explanations are usually sparse, changing 1 or 2 entries***: CF-ZOO as run changes at "
-        f"most two entries in {_few(as_run)} of its answers, and in {_few(long)} of its answers about commands with "
-        f"three or more entries ({verdict(long)}). In the authors' rows it is {100 * FEW_ENTRIES:.0f} % of the answers."
+        "***In practice, the explanations are usually sparse, changing 1 or 2 entries***: CF-ZOO as run changes at "
+        f"most two entries in {_few(as_run)} of its {len(as_run):,} answers, and in {_few(long)} of its {len(long):,} "
+        "answers about commands with three or more entries. In the authors' rows, "
+        f"{100 * FEW_ENTRIES:.0f} % of the answers change at most two entries."
     )
 
 
@@ -117,12 +116,12 @@ def _describe_sparsity(paper: Sequence[ChangedEntries], reachable: Sequence[Chan
         "`cf-zoo` in the reachable region": [one for one in reachable if one.search == "cf-zoo"],
         "`exact` in the reachable region": [one for one in reachable if one.search == "exact"],
     }
-    shares = "; ".join(f"{name} {_few(long_commands(group))}" for name, group in groups.items())
+    shares = ", ".join(f"{_few(long_commands(group))} for {name}" for name, group in groups.items())
     return (
-        "An entry counts as changed if it moves by more than 0.1 % of its range in the search region, as in the "
-        f"authors' rows. Shares of answers that change at most two entries, "
-        f"for commands with three or more: {shares}. "
-        "The closest command need not be sparse; ask for a sparse one (`sparse=True`)."
+        "An entry of the command counts as changed if it moves by more than 0.1 % of its range in the search region; "
+        "the share in the authors' rows is computed in this way, too. The table is about CF-ZOO as run in the paper's "
+        f"region. Of commands with three or more entries, at most two change in these shares of the answers: {shares}. "
+        "The closest command need not be sparse; ask for a sparse one by `sparse=True`."
     )
 
 
@@ -132,19 +131,20 @@ def _gradients(rows: Sequence[Gradient]) -> str:
     cosines = [row.cosine for row in rows if row.cosine is not None]
     return (
         "***Even an apparently useful local direction does not guarantee success***: "
-        f"{100 * share(rows, is_aligned).rate:.1f} % of {len(rows):,} gradients are aligned with the closest command "
-        f"(median cosine {float(np.median(cosines)) if cosines else 0.0:.2f}), and a line search along an aligned "
-        f"gradient fails in {failures} % of the cases."
+        f"{100 * len(aligned) / max(len(rows), 1):.1f} % of {len(rows):,} gradients of the margin point towards the "
+        f"closest command (cosine above {ALIGNED:g}; the median of all is "
+        f"{float(np.median(cosines)) if cosines else 0.0:.2f}), but a line search along such a gradient fails in "
+        f"{failures} % of {failures.cases:,} cases."
     )
 
 
 def _describe_gradients(table: Table) -> str:
-    *parts, total = cells_of(table)
+    *parts, _ = cells_of(table)
     least = min(parts, key=lambda line: line["aligned [95 % CI]"].rate)
     return (
-        "The paper shows that a gradient is ***poorly aligned with a nearby valid region*** in one landscape. Of "
-        f"{total['answers']:,} questions with an answer, {total['aligned [95 % CI]']} % have an aligned gradient; the "
-        f"share is lowest in {least['environment']} ({least['aligned [95 % CI]']} % of {least['answers']:,})."
+        "The paper shows that a gradient is ***poorly aligned with a nearby valid region*** in one landscape. The "
+        f"share of gradients that are aligned with the closest command is lowest in {least['environment']} "
+        f"({least['aligned [95 % CI]']} % of {least['answers']:,})."
     )
 
 
@@ -152,15 +152,16 @@ def _horizons(rows: Sequence[HorizonCommand]) -> str:
     without, consistent = ([row for row in rows if row.factor == factor] for factor in (None, 1.0))
     other = [row for row in rows if row.factor not in (None, 1.0)]
     changed = Proportion(sum(row.changed for row in other), sum(row.decisions for row in other))
-    rates = [share(group, delivers_return) for group in (without, consistent, other)]
+    rates = [share(group, lambda row: row.delivers) for group in (without, consistent, other)]
     where = ", ".join(ENVIRONMENTS[name] for name in dict.fromkeys(row.agent for row in rows))
-    factors = ", ".join(f"{factor:g}" for factor in FACTORS if factor != 1)
+    *factors_but_last, last = (f"{factor:g}" for factor in FACTORS if factor != 1)
+    factors = f"{', '.join(factors_but_last)} or {last}"
     return (
-        "***Changing only the desired horizon could sometimes produce unstable or unintuitive action choices***: "
-        f"another horizon ({factors} times as long) changes {changed} % of the decisions. Agents with a horizon "
-        f"deliver {100 * rates[1].rate:.0f} % of their front's {rates[1].cases} commands with the front's horizons "
-        f"and {100 * rates[2].rate:.1f} % with other horizons; agents without a horizon deliver "
-        f"{100 * rates[0].rate:.0f} % ({where})."
+        "***Changing only the desired horizon could sometimes produce unstable or unintuitive action choices***: for "
+        f"agents that are conditioned on a horizon, one that is {factors} times as long changes {changed} % of "
+        f"{changed.cases:,} decisions. These agents deliver {100 * rates[1].rate:.0f} % of their front's "
+        f"{rates[1].cases} commands with the front's horizons, but {100 * rates[2].rate:.1f} % with other horizons. "
+        f"Agents without a horizon deliver {100 * rates[0].rate:.0f} % ({where})."
     )
 
 
@@ -170,21 +171,24 @@ def _front(fronts: Table) -> str:
     complete = sum(line["learned points"] == line["known points"] == line["reached"] for line in known)
     cart = cells.get(ENVIRONMENTS["minecart"])
     minecart = (
-        " That Minecart has ***more Pareto-optimal solutions than reported*** is "
-        f"{'' if cart['learned points'] > ORIGINAL_MINECART else 'not '}confirmed: ours has {cart['learned points']} "
-        f"points, the authors' return-only agent {PUBLISHED['minecart'].fronts}, and the front in the code of the "
-        f"original PCN {ORIGINAL_MINECART}."
+        " The paper says that its front of Minecart has ***more Pareto-optimal solutions than reported*** for the "
+        f"original PCN. This is {'' if cart['learned points'] > ORIGINAL_MINECART else 'not '}confirmed: our front has "
+        f"{cart['learned points']} points, that of the authors' agent {PUBLISHED['minecart'].fronts}, and the front in "
+        f"the code of the original PCN {ORIGINAL_MINECART}."
         if cart
         else ""
     )
-    return f"**Return-only agents learn and reach {complete} of {len(known)} known fronts in full**.{minecart}"
+    return (
+        f"**Agents that are conditioned on the return alone learn {complete} of {len(known)} known fronts in full, and "
+        f"their rollouts reach every point**.{minecart}"
+    )
 
 
 def _describe_desiderata() -> str:
     return (
-        "The paper names seven properties of a good counterfactual. Each is measured on every case of the stress test, "
-        "over the answers of each search. Validity is a share of the feasible cases; all other properties are "
-        "measured over the answers."
+        "The paper names seven properties of a good counterfactual. We measured them on the stress test, for each "
+        "search. Validity is a share of the feasible cases; all others are shares or medians of the answers. The "
+        "*request* is what a quoted command asks for in the whole episode, with the return collected before."
     )
 
 
@@ -197,11 +201,6 @@ def _sides(table: Table) -> dict[str, set[int]]:
     return sides
 
 
-def _tell_apart(table: Table) -> bool:
-    """Return whether a measure tells well-trained agents apart in an environment."""
-    return any(found - {0} for found in _sides(table).values())
-
-
 def _stages(table: Table, agents: int) -> str:
     """State which measures tell well-trained agents apart, by intervals without 0.5."""
     sides = _sides(table)
@@ -211,32 +210,30 @@ def _stages(table: Table, agents: int) -> str:
     extent = (
         "in three environments" if everywhere else "in some environments only" if somewhere else "in no environment"
     )
-    verb = "does" if len(somewhere) == 1 else "do"
+    verb = "tells" if len(somewhere) == 1 else "tell"
     return (
-        f"**Explanations tell well-trained agents from poorly trained ones {extent}**: of {len(MEASURES)} measures, "
-        f"{len(somewhere) or 'none'} {verb} in at least one of three environments"
-        f"{' (' + in_some + ')' if somewhere else ''}, and {len(everywhere) or 'none'} in the same direction in all of "
-        f"them{': ' + in_all if everywhere else ''} ({agents} agents; the interval of the AUROC, corrected for {TESTS} "
-        "tests, excludes 50 %)."
+        f"**Explanations tell well-trained agents from poorly trained ones {extent}**: of {len(MEASURES)} measures of "
+        f"explanations, {len(somewhere) or 'none'} {verb} them apart in at least one of three environments"
+        f"{' (' + in_some + ')' if somewhere else ''}, and {len(everywhere) or 'none'} in the same direction in all "
+        f"three{': ' + in_all if everywhere else ''} ({agents} agents)."
     )
 
 
-def _describe_training(table: Table, agents: int) -> str:
+def _describe_training(agents: int) -> str:
     planned = len(STAGED) * len(STAGED_SEEDS)
     missing = f" {agents} of {planned} planned agents are measured." if agents < planned else ""
     return (
         "The paper asks whether counterfactuals help to tell a well-trained agent from a poorly trained one. "
-        f"{'' if _tell_apart(table) else _stages(table, agents) + ' '}In each environment, agents with different seeds "
-        f"were trained with 5, 10, 30 or 100 % of the steps.{missing} `python benchmarks/trainings.py` repeats the "
-        "measurement. The appendix has one early agent of Minecart."
+        "In each environment, agents with different seeds were trained with 5, 10, 30 or 100 % of the steps."
+        f"{missing} `python benchmarks/trainings.py` repeats the measurement. The appendix compares agents of DST and "
+        "Minecart with others whose training was stopped early."
     )
 
 
 def _describe_ablation() -> str:
     return (
-        "The paper trims the end of episodes that brings no reward, and prefers the shorter of two episodes with equal "
-        "returns. Both have switches here (`trim`, `shorter_first`), and agents were trained with each of them "
-        "switched off."
+        "The paper trims the part of an episode after its last reward, and prefers the shorter of two episodes with "
+        "equal returns. We trained agents with each of these steps switched off (`trim`, `shorter_first`)."
     )
 
 

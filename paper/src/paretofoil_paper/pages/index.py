@@ -6,23 +6,40 @@ from paretofoil_paper.report import Report
 
 TITLE = "Results"
 INTRODUCTION = (
-    "The paper's experiments with our agents, and what we add to them. Each finding is a sentence with its number and "
-    "interval; its page has the table and how it was measured. Intervals are 95 %: Wilson's after a rate, and a "
-    "cluster bootstrap where *cluster* stands before it. Two search regions occur: the *paper's*, which its authors "
-    "set by hand, and the *reachable* one, the returns that are still possible from a state."
+    "We repeated the paper's experiments with our own agents and added some. These are the findings; each page has "
+    "their tables and says how they were measured. All intervals are 95 % confidence intervals: Wilson's after a "
+    "rate, those of a bootstrap over episodes (and over agents where there are several) after the word *cluster*, and "
+    "Student's over seeds after *Student*."
+)
+TERMS = (
+    "- **Case**: a state, a command there, and a *foil*, a valid action that the agent did not choose.\n"
+    "- **Solved**: the search found a *valid* command, under which the foil wins by the margin kappa (0.05 in "
+    "log-probability). **Feasible**: a valid command exists.\n"
+    "- **Front**: the returns that the agent learned to reach. Each can be issued as a command.\n"
+    "- **Distance**: the length of the change of the command, with each objective divided by its range. "
+    "**Optimum**: the smallest distance of a valid command, proven up to a small gap.\n"
+    "- **Search region**: the commands that are searched, either the *paper's*, a box that its authors set by hand, or "
+    "the *reachable* one, the returns that are still possible from a state.\n"
+    "- **Realised returns**: in the two stochastic environments (B-Bottles, R-Gather), the agent learned from the "
+    "returns of single episodes, like the authors' agents. **Expected returns**: it learned from means over many "
+    "episodes.\n"
+    "- **CF-ZOO** and **White-CW**: the two methods of the paper. *As run* means with the settings of the authors' "
+    "code and published rows, which differ from the paper's text. CF-ZOO tests *rays* first, then refines its closest "
+    "answer by *ZOO*, a descent by finite differences. The budget *B* limits the queries of each phase.\n"
+    "- **Boundary** and **Exact**: searches of this library. Exact proves that its answer is closest, or that a case "
+    "is infeasible."
 )
 REPEAT = (
-    "`make results` writes all pages but [agents](agents.md), which `make seeds` writes; both resume. "
-    "`paretofoil reproduce all --recorded --out paper/results` writes every page again from the recorded rows, and a "
-    "test compares them. Tables are in `tables/` (CSV; those of the pages also JSON and LaTeX), among them an appendix "
-    "of all tables that are too long for a page (`tables/appendix-*.csv`). All answers are in `rows/` (Parquet). The "
-    "benchmarks of this library have [pages of their own](../../benchmarks/results/README.md)."
+    "`make results` writes all pages but [agents](agents.md), which `make seeds` writes. "
+    "`paretofoil reproduce all --recorded --out paper/results` writes every page again from the recorded answers in "
+    "`rows/`. Tables are in `tables/`; the appendix, `tables/appendix-*`, has those that are too long for a page. "
+    "The benchmarks of this library have [pages of their own](../../benchmarks/results/README.md)."
 )
 
 
 def index(pages: Mapping[str, Report]) -> Report:
     """Return the index of pages by name."""
-    report = Report(TITLE).say(INTRODUCTION)
+    report = Report(TITLE).say(INTRODUCTION, "## Terms", TERMS)
     for name, page in pages.items():
         report.say(f"## [{page.title}]({name}.md)")
         report.say("\n".join(f"- {finding.sentence}" for finding in page.findings))

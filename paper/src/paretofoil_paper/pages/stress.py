@@ -25,12 +25,13 @@ def page(plan: Plan) -> Report:
     report.find(_rate(stress), "stress.png")
     report.find(_reason(of_stress))
     report.say(
-        "A case is a state, a command and a foil: all commands of an agent's front, all steps of their greedy "
-        "rollouts, and all valid actions that were not chosen. CF-ZOO is as run by the authors: B = 3,001 queries for "
-        "the rays and 3,001 for ZOO, as their published rows show; the paper's text says 9,001. On "
-        f"{OWN_CODE['questions']} of these questions the authors' own code and ours solve the same ones; "
-        f"{OWN_CODE['close']} of {OWN_CODE['solved']} commands agree within 0.1 % of the range and all within "
-        f"{100 * OWN_CODE['largest']:.0f} % (their code computes in single precision). {PAPER_PROTOCOL}"
+        "The stress test has a case for every command of an agent's front, every step of its greedy rollout, and every "
+        "valid action that was not chosen there. CF-ZOO is as run by the authors: it may "
+        "spend B = 3,001 queries on the rays and 3,001 on ZOO, as their published rows show; the paper's text says "
+        f"9,001. We ran the authors' own code on {OWN_CODE['questions']} of these cases, with our agents: it solves "
+        f"the same ones as our code. Of the {OWN_CODE['solved']} commands that both find, {OWN_CODE['close']} agree "
+        f"within 0.1 % of each objective's range and all within {100 * OWN_CODE['largest']:.0f} %; their code computes "
+        f"in single precision. {PAPER_PROTOCOL}"
     )
     columns = {name: name for name in ("environment", "cases", "rate [95 % CI]", "cluster [95 % CI]")}
     columns |= {name: name for name in ("paper: cases", "paper: rate [95 % CI]")}
@@ -52,8 +53,9 @@ def page(plan: Plan) -> Report:
 
 def _intervals() -> str:
     return (
-        "Intervals: Wilson's, as in the paper, which assume independent cases; and a cluster bootstrap over episodes, "
-        "for at least five episodes. Both apply to these agents only. Distances are in the appendix."
+        "The intervals after the rates are Wilson's, as in the paper; they assume independent cases. The cluster "
+        "intervals are from a bootstrap over episodes, for at least five episodes. Both are about these agents only. "
+        "The last two lines are about agents trained on expected returns. Distances are in the appendix."
     )
 
 
@@ -71,25 +73,28 @@ def _reason(of_stress: list[Difference]) -> str:
     *parts, total = of_stress
     feasible, solved = (max(parts, key=lambda d: abs(getattr(d, part))) for part in ("from_feasible", "from_recovery"))
     return (
-        f"**Of the difference of {total.points:+.1f} points, {total.from_feasible:+.1f} come from the share of "
-        f"feasible cases and {total.from_recovery:+.1f} from the share of these that is solved.** The first part is "
-        f"largest in {feasible.environment} ({feasible.ours.feasible_share:.0f} % feasible here, "
-        f"{feasible.paper.feasible_share:.0f} % in the authors' "
-        f"rows), the second in {solved.environment}. The mix of environments alone makes {case_mix(parts):+.1f} points."
+        f"**Of the difference of {total.points:+.1f} percentage points, {total.from_feasible:+.1f} come from the share "
+        f"of cases that are feasible and {total.from_recovery:+.1f} from the share of the feasible cases that are "
+        f"solved.** The effect of feasibility is largest in {feasible.environment} "
+        f"({feasible.ours.feasible_share:.0f} % of the cases are feasible here, {feasible.paper.feasible_share:.0f} % "
+        f"in the authors' rows), that of the search in {solved.environment}. The different numbers of cases per "
+        f"environment alone would change the total rate by {case_mix(parts):+.1f} points."
     )
 
 
 def _describe_differences(of_stress: list[Difference]) -> str:
     trees = [d.ours.cases for d in of_stress if d.environment == ENVIRONMENTS["fruit-tree"]]
     fruit = "".join(
-        f", such as Fruit-Tree with {cases:,} here and {STRESS['fruit-tree'].cases} in the paper" for cases in trees
+        f"; Fruit-Tree, for example, has {cases:,} here and {STRESS['fruit-tree'].cases} in the paper"
+        for cases in trees
     )
     return (
-        "A rate is the share of feasible cases times the share of these that is solved; each difference is split into "
-        "these two parts (those of the comparison and the diagnosis are in the appendix). "
-        "Feasible here: by proof. Feasible in the paper: CF-ZOO or one of the authors' two grids found a command (the "
-        f"second grid adds {SECOND_GRID} Minecart cases). The total also changes because environments have other "
-        f"numbers of cases{fruit}. The page [agents](agents.md) measures the authors' own agents."
+        "A success rate is the share of cases that are feasible, times the share of the feasible cases that are "
+        "solved. The table splits each difference from the paper into the effects of these two factors; the appendix "
+        "does this for the comparison and the diagnosis. Our cases are feasible if CF-ZOO or the exact search solves "
+        "them. The authors' cases count as feasible if CF-ZOO or one of their two grids found a command (the second "
+        f"grid adds {SECOND_GRID} Minecart cases). The total also depends on the numbers of cases{fruit}. The page "
+        "[agents](agents.md) has results for the authors' own agents."
     )
 
 
@@ -108,11 +113,11 @@ def _decomposition(of_stress: list[Difference]) -> Table:
 
 def _describe_examples() -> str:
     return (
-        "Each question has the paper's state, remaining command and foil. Our agent is another network, so the signs "
-        "of the change can be compared, not its size. If our agent already takes the foil, the question is reversed. "
-        "Our agents are searched in the reachable region."
+        "Each question has the paper's state, remaining command and foil. Our agent is another network, so compare the "
+        "signs of the change, not its size. If our agent already takes the foil, the foil is the action that the "
+        "authors' agent took. Our searches run in the reachable region."
     )
 
 
 def _examples_note() -> str:
-    return "Signs: direction of each objective; 0 if its share of the scaled change is below 5 %."
+    return "Signs: the direction in which each objective changes; 0 if its share of the scaled change is below 5 %."

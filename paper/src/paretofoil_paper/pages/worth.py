@@ -10,30 +10,24 @@ from paretofoil_paper.attainable import (
     CLAIMED_OF,
     AttainableAnswer,
     UnroundedAnswer,
-    answer_delivers,
     attainable_answers,
     attainable_figure,
     attainable_table,
     continuation_table,
-    continues,
-    is_attainable,
     unrounded_answers,
 )
 from paretofoil_paper.audit import proof_rows
 from paretofoil_paper.consequences import (
     SEARCHES,
     issued_answers,
-    original_reaches_front,
     other_seed_answers,
     other_seed_table,
     outcomes_table,
-    reaches_front,
     robustness_table,
-    takes_foil,
 )
 from paretofoil_paper.influence import StepInfluence, influence_tables, step_influences
 from paretofoil_paper.issued import IssuedAnswer
-from paretofoil_paper.measurements import mean_interval, share
+from paretofoil_paper.measurements import share, share_and_interval
 from paretofoil_paper.plan import Plan
 from paretofoil_paper.protocols import REACHABLE_PROTOCOL
 from paretofoil_paper.report import Picture, Report, cells_of, pick
@@ -58,8 +52,9 @@ def page(plan: Plan) -> Report:
     report.find(_stability(transferred, cells_of(moved)))
     report.find(_influence(influences))
     report.say(
-        f"{REACHABLE_PROTOCOL} The answers are those of the exact search to every case of the stress test. Influence "
-        "is measured in the paper's search region."
+        f"{REACHABLE_PROTOCOL} The answers are those of the exact search to every case of the stress test. A *quoted* "
+        "command is an answer in short numbers. Instead, the influence of the command is measured in the paper's "
+        "search region."
     )
     table = attainable_table(plan, attainable, unrounded)
     report.say("## Is the request delivered?", _describe_attainable(attainable))
@@ -90,25 +85,24 @@ def page(plan: Plan) -> Report:
 
 
 def _delivery(rows: Sequence[AttainableAnswer], unrounded: Sequence[UnroundedAnswer]) -> str:
-    quoted, exact, found = share(rows, answer_delivers), share(unrounded, _delivers), share(rows, is_attainable)
+    quoted, exact = share(rows, lambda row: row.delivers), share(unrounded, lambda row: row.delivers)
+    found, interval = share_and_interval(rows, lambda row: row.attainable)
     ratios = [row.attainable_distance / row.distance for row in rows if row.attainable_distance and row.distance]
     return (
-        f"**{quoted.successes:,} of {quoted.cases:,} quoted commands deliver what they ask for** ({quoted} %), and "
-        f"{exact.successes:,} of the unrounded ones. For {found} % (cluster {mean_interval(rows, is_attainable)}) "
-        "rollouts found an attainable command, at a median of "
-        f"{float(np.median(ratios)) if ratios else 0.0:.2g} times the distance of the quoted command."
+        f"**{quoted.successes:,} of {quoted.cases:,} answers, quoted in short numbers, deliver what they ask for** "
+        f"({quoted} %). Unrounded, {exact.successes:,} answers do. For {found} % of the answers (cluster "
+        f"{interval}), rollouts found a command that makes the agent take the foil and "
+        "delivers what it asks for. Its distance is a median of "
+        f"{float(np.median(ratios)) if ratios else 0.0:.2g} times that of the quoted command."
     )
 
 
-def _delivers(row: UnroundedAnswer) -> bool:
-    return row.delivers
-
-
 def _consequences(rows: Sequence[IssuedAnswer]) -> str:
-    foil, front, original = share(rows, takes_foil), share(rows, reaches_front), share(rows, original_reaches_front)
+    front, interval = share_and_interval(rows, lambda row: row.reaches_front)
+    foil, original = share(rows, lambda row: row.takes_foil), share(rows, lambda row: row.original_reaches_front)
     return (
         f"**{foil.successes:,} of {foil.cases:,} answers make the agent take the foil, and {front} % of the episodes "
-        f"then end on the front** (cluster {mean_interval(rows, reaches_front)}), compared with "
+        f"then end on the front** (cluster {interval}), compared with "
         f"{100 * original.rate:.1f} % under the original command."
     )
 
@@ -121,52 +115,57 @@ def _stability(rows: Sequence[TransferredAnswer], moved: list[dict[str, object]]
     if moved:
         last = moved[-1]
         step = (
-            f" A foil with an answer at one step has one at the next in {last['answer at t + 1, too [95 % CI]']} % of "
-            f"{last['pairs of steps']:,} pairs of steps, and the change moves by a median of "
-            f"{text(last['difference of the changes: median'])} times its length."
+            " If a foil has an answer at one step, it has one at the next step in "
+            f"{last['answer at t + 1, too [95 % CI]']} % of {last['pairs of steps']:,} pairs of steps. The difference "
+            "between their two changes of the command has a median of "
+            f"{text(last['difference of the changes: median'])} times the length of the first change."
         )
     return (
-        f"**An answer flips {flipped:.0f} % of the retrained agents**, and every one of them in {every} % of "
-        f"{every.cases:,} questions.{step}"
+        f"**An answer makes {flipped:.0f} % of the agents of five other seeds take the foil, too**, and all of these "
+        f"agents in {every} % of {every.cases:,} questions.{step}"
     )
 
 
 def _influence(rows: Sequence[StepInfluence]) -> str:
     active, inert = share(rows, lambda row: row.proven_active), share(rows, lambda row: row.inert)
     return (
-        f"**It is proven that some command changes the action at {active.successes:,} of {active.cases:,} steps** "
-        f"({active} %), and that none does at {inert.successes}."
+        f"**At {active.successes:,} of {active.cases:,} steps, it is proven that some command changes the action** "
+        f"({active} %). At {inert.successes} steps, it is proven that none does."
     )
 
 
 def _describe_attainable(rows: Sequence[AttainableAnswer]) -> str:
     return (
         "A command is attainable if the agent takes the foil under it and the return of the whole episode differs from "
-        "the request by at most 1 % of each objective's range. Candidates are the answer, larger changes in the same "
-        "direction, the front, random commands and the outcomes of all these. If none was found, one may still exist. "
-        f"The authors' app asks less: that the episode ends on the front. They state {CLAIMED} % of {CLAIMED_OF:,} "
-        f"answers, without publishing the rows; by our reading of their rule it is "
-        f"{100 * share(rows, continues).rate:.1f} % of ours."
+        "what the command asks for by at most 1 % of each objective's range. We tried the answer, larger changes in "
+        "the same direction, the front, random commands and the outcomes of all these. If no attainable command was "
+        "found, one may still exist. The authors' app only demands that the episode ends on the front. They state that "
+        f"{CLAIMED} % of {CLAIMED_OF:,} answers do this, but did not publish the rows. By our reading of their rule, "
+        f"{100 * share(rows, lambda row: row.continues_to_front).rate:.1f} % of our answers do."
     )
 
 
 def _describe_issued() -> str:
     return (
-        "Each quoted command is issued in the state of its decision, and the agent acts greedily to the end. A return "
-        "is on the front if it is within 1 % (scaled) of one of its points. Branch-Path always ends by its step limit."
+        "Each quoted command is issued in the state of its decision, and the agent acts greedily to the end. The "
+        "episode ends on the front if the scaled distance of its return from a point of the front is at most 1 %. The "
+        "original command is issued in the same way. Branch-Path always ends by its step limit."
     )
 
 
 def _describe_stability() -> str:
     return (
-        "Both tables are about the closest commands of the exact search. The agents of the first table are trained "
-        "with other seeds, in the environments where training takes seconds. Robustness to noise is in the appendix."
+        "The first table issues the quoted commands to agents of other training seeds, in the environments where "
+        "training takes seconds. The second compares the closest commands of successive steps. Robustness to noise is "
+        "in the appendix."
     )
 
 
 def _describe_influence() -> str:
     return (
-        "Active: it is proven that some share of the commands in the search region changes the action; inert: that no "
-        "command does. The rest is undecided after 3,000 boxes. KL and flip are the authors' scores, from probes along "
-        "fixed directions; Spearman's correlation compares them with the proven shares."
+        "The command is active at a step if it is proven that some commands of the search region change the action, "
+        "and inert if it is proven that none does. The other steps are undecided after branch and bound with 3,000 "
+        "boxes. The proof bounds the share of commands that change the action; we use the middle of the bounds. KL and "
+        "flip are the authors' scores of influence, from probes along fixed directions. Spearman's rank correlation "
+        "compares them with the shares."
     )
