@@ -25,7 +25,7 @@ GREY_CELL, INVALID = "#d3d3d8", "#f4f4f6"
 
 @dataclass(frozen=True)
 class FlipMapLines:
-    """One line for each step, which can be printed before the next one is known: all widths are fixed.
+    """Formats one line per step, to be printed before the next step is computed; all widths are fixed.
 
     Steps go down and actions across: the chosen action, and the scaled distance that each foil needs.
     """

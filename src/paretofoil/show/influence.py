@@ -6,7 +6,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from paretofoil.core.influence import AmountInfluence, Influence, InfluenceProfile, Share, SingleObjective
-from paretofoil.show.notebook import card, embedded, heading, line
+from paretofoil.show.notebook import card, figure_card, heading, line
 from paretofoil.show.numbers import (
     action_name,
     beside,
@@ -317,5 +317,4 @@ def influence_html(influence: Influence) -> str:
 def profile_html(profile: InfluenceProfile) -> str:
     """Return the figure of the profile, and its summary in words."""
     title = f"{profile.agent}: {number_of(len(profile.steps), 'step')}"
-    words = f'<div style="white-space:pre-wrap">{escape(str(profile))}</div>'
-    return card(heading(title) + embedded(figure_influence, profile) + words, BLUE)
+    return figure_card(title, figure_influence, profile, str(profile))

@@ -8,6 +8,7 @@ import math
 import re
 from collections.abc import Callable, Sequence
 from decimal import ROUND_CEILING, ROUND_FLOOR, Context, Decimal
+from typing import Any
 
 import numpy as np
 
@@ -188,7 +189,7 @@ def beside(old: float, new: float, write: Callable[[float], str] = short) -> str
 
 
 def _precise(number: float, write: Callable[[float], str]) -> list[str]:
-    """Return a number in more and more digits."""
+    """Return texts of a number, each with more digits than the one before."""
     return [write(number), *(short(number, digits) for digits in range(DIGITS + 1, 18))]
 
 
@@ -227,7 +228,7 @@ def join(words: Sequence[str]) -> str:
 def unchanged_steps(
     settled: Sequence[int], how: str, unsure: Sequence[int], preferences: bool, objectives: Sequence[Objective] = ()
 ) -> list[str]:
-    """Return the steps at which no command changes the action: those with a proof, and those without."""
+    """Return lines that list the steps at which no command changes the action: proven ones, then others."""
     lines, numbers = [], free_numbers(objectives, preferences=preferences)
     several = preferences or numbers.startswith("values of")
     if settled:
@@ -284,6 +285,11 @@ def tidy(numbers: np.ndarray, *others: np.ndarray) -> np.ndarray:
 def amount(objective: Objective, number: float) -> float:
     """Return a number as users think of it: a cost is positive, a probability in percent; there is no -0."""
     return _factor(objective) * float(number) + 0.0
+
+
+def as_shown(objective: Objective, numbers: Any) -> Any:
+    """Return a number or an array of one objective with the sign that users see: a cost of -2 becomes 2, and back."""
+    return 0.0 - numbers if objective.cost else numbers  # not -numbers, which would become -0
 
 
 def never_negative(objective: Objective) -> bool:
@@ -361,7 +367,7 @@ def _phrase(objective: Objective, text: str) -> str:
 
 
 def _name(objective: Objective) -> str:
-    """Return text such as "treasure"; "of ore 0": a number in a name is kept apart from the amount."""
+    """Return text such as "treasure", or "of ore 0": "3 ore 0" would be hard to read."""
     return f"of {objective.name}" if objective.name[-1:].isdigit() else objective.name
 
 
