@@ -2,7 +2,7 @@
 
 Such a file is an archive of a pickled module and of the numbers of its tensors. A pickle is a program that names and
 calls functions. Here it is not executed: `read_pickle` returns names as `Name` and calls as `Call`. A name that is not
-allowed, or an instruction that `torch.save` does not use, is an error.
+in the list of supported ones, or an instruction that `torch.save` does not use, is an error.
 """
 
 import hashlib
@@ -29,7 +29,7 @@ MAX_BYTES = 1 << 18
 """The largest pickle: fifty times the size for known networks. The numbers of the tensors are not part of it."""
 DICTIONARY = "collections OrderedDict"
 _MARK = object()
-_NAMES_ONLY = "with allowed names only"
+_NAMES_ONLY = "with supported classes and functions only"
 
 
 @dataclass(frozen=True)
@@ -230,7 +230,7 @@ def read_checkpoint(path: str | Path) -> Checkpoint:
         return _read_network(archive, hashlib.sha256(data).hexdigest())
     except InvalidInput as error:
         other = _other_kind(data)
-        if other is None or _NAMES_ONLY in str(error):  # it names the class
+        if other is None or _NAMES_ONLY in str(error):  # the error names the class
             advice = "" if other is None else f". The file is {other}"
             raise InvalidInput(f"{path}: {error}{advice}") from None
         raise InvalidInput(f"{path}: expected a PCN of MORL-Baselines or of the authors, got {other}") from None
@@ -275,7 +275,7 @@ class _Archive:
             raise InvalidInput.expected("an archive of torch.save with one data.pkl", len(folders))
         archive = cls(files, folders[0])
         if archive.byte_order != b"little":
-            raise InvalidInput.expected("little-endian numbers", brief(archive.byte_order))
+            raise InvalidInput.expected("little-endian numbers", f"byte order {brief(archive.byte_order)}")
         return archive
 
     def read(self, name: str) -> bytes:
@@ -396,7 +396,7 @@ def _read_storage(archive: _Archive, stored: Any, name: str) -> np.ndarray:
 
 
 def _attribute(module: Any, name: str, default: Any) -> Any:
-    """Return an attribute of a pickled module, or the default."""
+    """Return an attribute of a pickled module, or the default if it is missing or of another kind."""
     state = module.state if isinstance(module, Call) else None
     value = state.get(name, default) if isinstance(state, dict) else default
     return value if default is None or isinstance(value, dict) else default

@@ -27,12 +27,14 @@ from paretofoil.core.feature import Feature
 from paretofoil.core.json import brief_words
 
 ACTIVATION_ROUNDINGS = 128.0
-"""Roundings that an activation of onnxruntime is allowed. Its library MLAS (core/mlas/lib/tanh.cpp and logistic.cpp)
-clamps inputs to -9 ... 9 and -18 ... 18, where tanh and sigmoid are constant up to half a rounding, and divides two
-polynomials of up to 13 roundings each, with Eigen's coefficients. The worst of 4 million float32 numbers of all sizes
-needs 5.2, and a float64 number 8 (`benchmarks/activation_errors.py`)."""
+"""The rounding error allowed for an activation of onnxruntime, in unit roundoffs.
+
+Its library MLAS (core/mlas/lib/tanh.cpp and logistic.cpp) clamps inputs to -9 ... 9 and -18 ... 18, where tanh and
+sigmoid are constant up to half a rounding, and divides two polynomials of up to 13 roundings each, with Eigen's
+coefficients. The worst of 4 million float32 numbers of all sizes needs 5.2, and a float64 number 8
+(`benchmarks/activation_errors.py`)."""
 SPARE_OPERATIONS = 8
-"""Roundings that each operation is allowed beside its terms: onnxruntime fuses neighbouring ones into weights."""
+"""Roundings allowed for each operation beside those of its terms: onnxruntime fuses operations into weights."""
 PRECISIONS = {1: torch.float32, 10: torch.float16, 11: torch.float64}
 """By ONNX's number of the type."""
 
@@ -352,7 +354,7 @@ EXACT = {
     *("Squeeze", "Unsqueeze", "Transpose", "Concat", "Split", "Slice", "Gather", "GatherND", "Tile", "Pad", "EyeLike"),
     *("Where", "Neg", "Abs", "Relu", "Max", "Min", "Clip", "ReduceMax", "ReduceMin", "Not", "And", "Or", "If"),
 }
-"""Operations of weights alone whose result is the same whoever computes it."""
+"""Operations that have no rounding error, so that every implementation returns the same result for weights."""
 _TORCH = ("Add", "Sub", "Mul", "Div", "Neg", "Pow", "MatMul", "Abs", "Relu", "Sigmoid", "Tanh", "Exp", "Log", "Where")
 """Operations that torch has under the same name, without attributes."""
 OPERATIONS: dict[str, Operation] = {
@@ -381,7 +383,7 @@ OPERATIONS: dict[str, Operation] = {
         inputs[0] * attributes.get("alpha", 0.2) + attributes.get("beta", 0.5), 0.0, 1.0
     ),
     "Conv": _convolution,
-    # As a sum with zeros of that shape.
+    # The sum with zeros of the new shape is broadcast to it.
     "Expand": lambda inputs, attributes: inputs[0] + torch.zeros(_setting(inputs, attributes, 1, "shape")).double(),
     "Gemm": _gemm,
     "Clip": _clip,

@@ -36,10 +36,12 @@ MAX_UNITS = 8192
 FLOAT32 = 2.0**-24
 """The unit roundoff of float32."""
 ACTIVATION_ROUNDINGS = 32.0
-"""Roundings that an activation of torch is allowed. Of all float16 and bfloat16 numbers, and of 4 million float32
-numbers of all sizes, the worst needs 2.3 (`benchmarks/activation_errors.py`)."""
+"""The rounding error allowed for an activation of torch, in unit roundoffs.
+
+Of all float16 and bfloat16 numbers, and of 4 million float32 numbers of all sizes, the worst needs 2.3
+(`benchmarks/activation_errors.py`)."""
 SPARE_OPERATIONS = 3
-"""Roundings that each operation of torch is allowed beside its terms: of a scalar, or of conversions by autocast."""
+"""Roundings allowed for each operation of torch beside those of its terms: of a scalar, or of autocast."""
 Arguments = tuple[Any, ...]
 Nodes = tuple[int, ...]
 Named = dict[str, Any]
@@ -1279,7 +1281,7 @@ def _rnn_cell(squash: Callable[[Any], Any]) -> Callable[..., Any]:
 
 
 def _gates(x: Any, hidden: Any, weights: Sequence[Tensor]) -> list[Any]:
-    """Return what a recurrent cell makes of its input and of its memory, by linear layers."""
+    """Return the linear layers of a recurrent cell, of its input and of its memory."""
     linear, biases = torch.nn.functional.linear, weights[2:] or (None, None)
     return [linear(given, weight, bias) for given, weight, bias in zip((x, hidden), weights[:2], biases, strict=True)]
 

@@ -24,7 +24,7 @@ from paretofoil.core.feature import Feature, Features, name_numbers, read_featur
 from paretofoil.envs.observations import find_observations
 
 WHOLE = "observation"
-"""The name of the only part of an observation that is not a Dict."""
+"""The name under which an observation that is not a Dict is its only part."""
 
 
 def from_sb3(

@@ -64,7 +64,9 @@ def make_folder(folder: Path) -> None:
 
 def reached_points(reached: int, points: int) -> str:
     """Return text such as "3 front points, 2 reached"."""
-    return f"{points} front point{'' if points == 1 else 's'}, {reached} reached"
+    from paretofoil.show.numbers import number_of
+
+    return f"{number_of(points, 'front point')}, {reached} reached"
 
 
 def _list() -> None:

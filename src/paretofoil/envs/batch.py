@@ -110,8 +110,10 @@ def check_step(
         return rows.astype(np.int64), actions.astype(np.float64 if axes else np.int64)
     if not np.issubdtype(actions.dtype, np.floating if axes else np.integer):
         raise InvalidInput.expected(f"{'floats' if axes else 'integers'} as actions", f"dtype {actions.dtype}")
+    if not len(finished):
+        raise InvalidInput.expected("a call of reset() before step()", f"step({rows.tolist()}, ...)")
     if rows.min() < 0 or rows.max() >= len(finished):
-        raise InvalidInput.expected(f"rows from 0 to {len(finished) - 1} (call reset() first)", rows.tolist())
+        raise InvalidInput.expected(f"rows from 0 to {len(finished) - 1}", rows.tolist())
     if finished[rows].any():
         raise InvalidInput.expected("rows with a running episode", f"row {rows[finished[rows]][0]}, which has ended")
     if action_space is not None:
@@ -216,7 +218,7 @@ class ArrayBatch:
 
 
 MAX_STATES = 200_000
-"""The search for states stops at this number."""
+"""An environment with more states is not tabulated."""
 USUAL, RARE = 0, 1
 """The outcomes of a random step."""
 
@@ -401,7 +403,7 @@ class GymnasiumSnapshot:
     """The actions since the start with this seed, if there is no copy."""
 
     def make(self, render_mode: str | None = None) -> Any:
-        """Return a new environment in this state."""
+        """Return a new environment in the state of this snapshot."""
         if self.env is not None:
             env = clone(self.env)
             if render_mode is not None:
@@ -419,7 +421,7 @@ class GymnasiumBatch:
 
     def __init__(self, entry: CatalogueEntry, max_steps: int) -> None:
         self._entry = replace(entry, max_steps=max_steps)  # each copy applies the step limit itself
-        self._original = entry  # for the functions that remember what they found out about it
+        self._original = entry  # for the cached functions, which have results of this entry already
         self.max_steps = max_steps
         self.stochastic = entry.stochastic
         self.real_returns = entry.real_returns or entry.action_space is not None
@@ -436,7 +438,7 @@ class GymnasiumBatch:
         self._finished = np.zeros(rows, dtype=bool)
         self._seeds = np.zeros(rows, dtype=np.int64)
         self._actions: list[list[Any]] = [[] for _ in range(rows)]
-        self._reseeded = False  # whether chance has not come from the row's seed alone
+        self._reseeded = False  # whether the rows were reseeded after their start, so that they cannot be replayed
 
     def reset(self, seeds: np.ndarray) -> Observed:
         seeds = check_seeds(seeds)

@@ -20,7 +20,7 @@ MINE, LEFT, RIGHT, ACCELERATE, BRAKE = range(5)
 FRAME_SKIP = 4
 """Frames per step."""
 FUEL = -FRAME_SKIP * np.array([0.05 + 0.005, 0.005, 0.005, 0.025 + 0.005, 0.005, 0.005])
-"""(num_actions,): the reward of one step."""
+"""(num_actions,): the reward for the fuel of one step, by action."""
 START_ANGLE, ROTATION = 45, 10
 """Degrees: the heading at the start, and the turn of one frame."""
 ACCELERATION, DECELERATION = 0.0075, 1.0
@@ -38,7 +38,7 @@ MINES = np.array([(0.16, 0.84), (0.5, 0.84), (0.84, 0.84), (0.84, 0.5), (0.84, 0
 YIELDS = np.array([(0.2, 0.0), (0.15, 0.1), (0.2, 0.2), (0.1, 0.15), (0.0, 0.2)])
 """(mines, ores): the mean amount that one frame of mining yields."""
 FEW = 12
-"""Up to so many carts are stepped one by one."""
+"""Up to this many carts are stepped one by one, which is faster than in arrays."""
 DEVIATION = 0.05
 """The standard deviation of the yields of the stochastic environment."""
 
@@ -119,7 +119,7 @@ def _slide_one(across: float, along: float, out: float, rest: float, sign: int =
 
 @lru_cache(maxsize=8)
 def _headings(turns: int) -> tuple[np.ndarray, np.ndarray]:
-    """Return the sines and cosines of all angles up to so many turns to both sides."""
+    """Return the sines and cosines of all headings within this many turns to either side of the start."""
     radians = [(START_ANGLE + turn * ROTATION) * math.pi / 180 for turn in range(-turns, turns + 1)]
     return np.array([math.sin(a) for a in radians]), np.array([math.cos(a) for a in radians])
 

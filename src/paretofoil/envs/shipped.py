@@ -183,7 +183,7 @@ def _water_reservoir(name: str, stochastic: bool) -> CatalogueEntry:
 
 
 def _walkroom(dimensions: int) -> CatalogueEntry:
-    """Return one of the authors' other environments. In two dimensions, all states are tabulated."""
+    """Return WalkRoom, from the authors' code. In two dimensions, all states are tabulated."""
     size, finite = size_of(dimensions), dimensions == 2
     names = tuple(f"cost {i}" for i in range(1, dimensions + 1))
     encode = OneHot((size,) * dimensions)

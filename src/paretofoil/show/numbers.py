@@ -229,8 +229,8 @@ def unchanged_steps(
     settled: Sequence[int], how: str, unsure: Sequence[int], preferences: bool, objectives: Sequence[Objective] = ()
 ) -> list[str]:
     """Return lines that list the steps at which no command changes the action: proven ones, then others."""
-    lines, numbers = [], free_numbers(objectives, preferences=preferences)
-    several = preferences or numbers.startswith("values of")
+    lines: list[str] = []
+    numbers, several = free_numbers(objectives, preferences=preferences)
     if settled:
         which = "preferences change" if preferences else f"{numbers} in the search region change{'s' * (not several)}"
         lines.append(f"No {which} the action ({how}) at t = {', '.join(map(str, settled))}.")
@@ -255,13 +255,18 @@ def only_features(objectives: Sequence[Objective]) -> bool:
     return bool(objectives) and all(o.feature for o in objectives)
 
 
-def free_numbers(objectives: Sequence[Objective], *, preferences: bool = False) -> str:
-    """Return what may change, as the subject of a sentence: "command", "value of the pole angle", "preferences"."""
+def free_numbers(objectives: Sequence[Objective], *, preferences: bool) -> tuple[str, bool]:
+    """Return what may change, as the subject of a sentence, and whether it is plural.
+
+    The subject is "command", "preferences", or text such as "value of the pole angle".
+    """
     features = [o for o in objectives if o.feature]
     if not features:
-        return "preferences" if preferences else "command"
+        return "preferences" if preferences else "command", preferences
     values = f"value{'s' * (len(features) > 1)} of {join([name_of(o) for o in features])}"
-    return values if only_features(objectives) else f"command with any {values}"
+    if only_features(objectives):
+        return values, preferences or len(features) > 1
+    return f"command with any {values}", preferences
 
 
 def name_of(objective: Objective) -> str:

@@ -152,8 +152,7 @@ class _Words:
         issued = self.question.command if start is None else start.issued
         self.original = tidy(self.question.command, self.low, self.high, issued)
         self.later = self.question.later
-        self.numbers = free_numbers(self.objectives, preferences=self.preferences)
-        self.several = self.preferences or (self.only_features and len(self.features) > 1)
+        self.numbers, self.several = free_numbers(self.objectives, preferences=self.preferences)
         self.here = " from here on" if self.later and not (self.preferences or self.only_features) else ""
         self.foil = action_name(self.question.foil_name)
         self.chosen = action_name(self.question.actions[self.question.chosen])
