@@ -310,4 +310,4 @@ def test_a_warm_up_longer_than_the_exploration_is_noted(run):
 
 def test_a_folder_that_cannot_be_made_is_an_error(run):
     told = run("train", "branch-path", *BRIEF, "--out", "/proc/foo", code=2).err
-    assert told == "error: expected /proc/foo to be a folder that can be made, got No such file or directory\n"
+    assert told == "error: expected a folder that can be created, got /proc/foo (No such file or directory)\n"

@@ -152,7 +152,7 @@ def _find_front(entry: envs.CatalogueEntry, policy: PCN, space: CommandSpace) ->
     points = None if entry.stochastic else known_front(entry)  # one episode is not enough in a stochastic environment
     if points is None:
         reason = "is stochastic" if entry.stochastic else "has no known front"
-        raise InvalidInput.expected(f"the file of a front (front=...), because {entry.name} {reason}", None)
+        raise InvalidInput.expected(f"the file of a front (front=...), because {entry.name} {reason}", "no file")
     shape, size = (len(points), min(entry.max_steps, MAX_HORIZON) if space.dim > points.shape[1] else 1), space.dim
     commands = np.ones((*shape, size))  # (points, horizons, c)
     commands[:, :, : points.shape[1]] = points[:, None]

@@ -68,14 +68,9 @@ def from_onnx(
         _check_names(network, inputs, without_command=space is None)
     except InvalidInput as error:
         raise InvalidInput(f"{file}: {error}") from None
-    changes: dict[str, Any] = {"free": free, "constraints": constraints}
-    if actions is not None and outputs is None:
-        return from_torch(network, state, space, inputs=inputs, actions=actions, **changes)
-    if actions is not None:
-        raise InvalidInput.expected(
-            "either actions=... (for amounts) or outputs=...", f"both, with outputs={outputs!r}"
-        )
-    return from_torch(network, state, space, inputs=inputs, outputs=outputs, **changes)
+    options: dict[str, Any] = {"outputs": outputs, "actions": actions, "free": free, "constraints": constraints}
+    policy: TorchPolicy | TorchActor = from_torch(network, state, space, inputs=inputs, **options)
+    return policy
 
 
 def _check_names(network: "OnnxNetwork", inputs: str | Mapping[str, str], *, without_command: bool) -> None:
@@ -120,7 +115,7 @@ class OnnxNetwork(nn.Module):
         self.names = [value.name for value in inputs]
         kind = inputs[0].type.tensor_type.elem_type if inputs else 0
         if kind not in PRECISIONS or not model.graph.output:
-            raise InvalidInput.expected("a network of floating-point numbers with an output", f"type {kind}")
+            raise InvalidInput.expected("a network with floating-point inputs and an output", f"inputs of type {kind}")
         self.register_buffer("precision", torch.zeros(1, dtype=PRECISIONS[kind]))  # of its inputs
         self.eval()
 
@@ -244,7 +239,7 @@ def _clip(inputs: Sequence[Any], attributes: Attributes) -> Any:
 
 
 def _reshape(inputs: Sequence[Any], attributes: Attributes) -> Any:
-    """Reshape; a size of 0 keeps the size of that axis, unless `allowzero` is set."""
+    """Return a reshaped value; a size of 0 keeps the size of that axis, unless `allowzero` is set."""
     old = () if attributes.get("allowzero") else inputs[0].shape
     new = _setting(inputs, attributes, 1, "shape")
     return inputs[0].reshape([old[i] if size == 0 and i < len(old) else size for i, size in enumerate(new)])
@@ -288,7 +283,7 @@ def _slice(inputs: Sequence[Any], attributes: Attributes) -> Any:
 
 
 def _convolution(inputs: Sequence[Any], attributes: Attributes) -> Any:
-    """Convolution; `pads` has the starts of all axes, then the ends."""
+    """Return a convolution; `pads` has the starts of all axes, then the ends."""
     axes = inputs[1].ndim - 2
     pads = attributes.get("pads", [0] * 2 * axes)
     if attributes.get("auto_pad", "NOTSET") != "NOTSET" or pads[:axes] != pads[axes:] or axes not in (1, 2):

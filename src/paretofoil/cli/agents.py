@@ -59,7 +59,7 @@ def make_folder(folder: Path) -> None:
     try:
         folder.mkdir(parents=True, exist_ok=True)
     except OSError as error:
-        raise InvalidInput.expected(f"{folder} to be a folder that can be made", error.strerror or error) from None
+        raise InvalidInput.expected("a folder that can be created", f"{folder} ({error.strerror or error})") from None
 
 
 def reached_points(reached: int, points: int) -> str:

@@ -4,7 +4,7 @@ from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
-from paretofoil.cli.console import bars, print_json, print_rows, say
+from paretofoil.cli.console import bars, print_json, print_rows, say, write_figure
 from paretofoil.cli.options import AgentName, AllowImport, Command, Plot, ProofSeconds, Quiet, Samples, Seed, Undecided
 
 if TYPE_CHECKING:
@@ -51,21 +51,18 @@ def atlas(
             seed=seed,
             progress=start(loaded.name),
         )
-    if plot is not None:
-        result.plot(plot)
     if as_json:
         print_json(_values(result))
-        return
-    say(result.sentence())
-    rows = [
-        (outcome_text(result, o), share_span(result, o.share), "yes" if o.on_front else "")
-        for o in result.outcomes[:LISTED]
-    ]
-    print_rows("", ("outcome", "commands", "on the front"), rows, right=(1,))
-    if len(result.outcomes) > LISTED:
-        say((f"{len(result.outcomes) - LISTED:,} other outcomes have smaller shares; --json prints all.", "dim"))
-    if plot is not None:
-        say(f"Wrote the figure to {plot}.")
+    else:
+        say(result.sentence())
+        rows = [
+            (outcome_text(result, o), share_span(result, o.share), "yes" if o.on_front else "")
+            for o in result.outcomes[:LISTED]
+        ]
+        print_rows("", ("outcome", "commands", "on the front"), rows, right=(1,))
+        if len(result.outcomes) > LISTED:
+            say((f"{len(result.outcomes) - LISTED:,} other outcomes have smaller shares; --json prints all.", "dim"))
+    write_figure(result, plot, quiet=as_json)
 
 
 def _values(result: "Atlas") -> dict[str, Any]:

@@ -4,7 +4,7 @@ from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
-from paretofoil.cli.console import bars, print_json, print_rows, say, say_written
+from paretofoil.cli.console import bars, print_json, print_rows, say, write_figure
 from paretofoil.cli.options import (
     AgentName,
     AllowImport,
@@ -66,9 +66,7 @@ def compare(
     else:
         say(result.sentence())
         print_rows("", ("share of the commands", *result.agents), share_rows(result), right=(1, 2))
-    if plot is not None:
-        result.plot(plot)
-        say_written("the figure", plot, quiet=as_json)
+    write_figure(result, plot, quiet=as_json)
 
 
 def comparison_values(result: "Comparison") -> dict[str, Any]:

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Annotated, Any
 import typer
 
 from paretofoil.cli import options as shared
-from paretofoil.cli.console import bars, note, say, say_written, terminal_width
+from paretofoil.cli.console import bars, note, say, say_written, terminal_width, write_figure
 
 if TYPE_CHECKING:
     from paretofoil.agents.agent import Agent
@@ -87,9 +87,7 @@ def episode(
         print(flips.to_json(indent=1))
     else:
         say(summary(flips))
-    if plot is not None:
-        flips.plot(plot)
-        say_written("the figure", plot, quiet=as_json)
+    write_figure(flips, plot, quiet=as_json)
     if html is not None:
         with bars(quiet) as start:
             report = start("saving")

@@ -270,7 +270,7 @@ class _Explorer:
         key = (observation.tobytes(), final)
         if key not in self.index:
             if len(self.states) == MAX_STATES:
-                what = f"{self.entry.name} to have at most {MAX_STATES:,} states"
+                what = f"{self.entry.name} to have at most {MAX_STATES:,} states (or no `state` in its catalogue entry)"
                 raise InvalidInput.expected(what, f"more than {MAX_STATES:,}")
             self.index[key] = len(self.states)
             self.observations.append(observation)
@@ -284,7 +284,8 @@ class _Explorer:
         generator = self.env.np_random = _FixedGenerator(number)
         raw, reward, terminated, _, _ = self.env.step(action)
         if generator.calls > 1:
-            raise InvalidInput.expected("a step that draws at most one random number", generator.calls)
+            what = f"a step that draws at most one random number (or no `state` in the entry of {self.entry.name})"
+            raise InvalidInput.expected(what, generator.calls)
         return self.record(raw, bool(terminated)), reward_vector(reward, self.entry), generator.calls == 1
 
 
@@ -378,15 +379,16 @@ class TabularBatch(ArrayBatch):
         return self.table.observations[states[:, 0]]
 
 
-def locate(entry: CatalogueEntry, observation: np.ndarray) -> tuple[np.ndarray, dict[str, Any]]:
-    """Return the valid actions (num_actions,) and a snapshot of the running state with this flat observation."""
+def locate(entry: CatalogueEntry, observation: np.ndarray) -> Any:
+    """Return a snapshot of the running state with this flat observation, or None if states cannot be looked up."""
+    if not entry.finite:
+        return None if entry.locate is None else entry.locate(observation)
     table = tabulate(entry)
     same = (table.observations == observation).all(axis=1) & ~table.final
     if not same.any():
         what = f"a state of {entry.name} in which an episode is still running"
         raise InvalidInput.expected(what, brief(observation.tolist()))
-    state = int(np.argmax(same))
-    return table.masks[state], {"state": state, "elapsed": 0}
+    return {"state": int(np.argmax(same)), "elapsed": 0}
 
 
 @dataclass(frozen=True, eq=False)

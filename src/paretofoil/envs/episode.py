@@ -43,7 +43,7 @@ class Episodes:
 
     @property
     def returns(self) -> np.ndarray:
-        """(N, d)"""
+        """The sum of the rewards of each episode: (N, d)."""
         return self.rewards.sum(axis=1)  # padding rewards are zero
 
 

@@ -138,7 +138,9 @@ def two_objectives(question: Question, answers: Sequence[Answer]) -> tuple[int, 
     """Return the two objectives that the answers change most; objectives that may not change come last."""
     total = _changes(question, answers).sum(axis=0) + 1e-6 * (question.high > question.low)
     if total.size < 2:
-        raise InvalidInput.expected("a question with at least two objectives, for a landscape", "one objective")
+        raise InvalidInput.expected(
+            "a question with at least two objectives (a landscape has two axes)", "one objective"
+        )
     first, second = sorted(np.argsort(-total, kind="stable")[:2].tolist())
     return first, second
 
