@@ -161,8 +161,8 @@ def rounded_down(number: float, digits: int = DIGITS) -> str:
 
 
 def rounded_up(number: float, digits: int = DIGITS) -> str:
-    """Round up, and to at least 0.01, so that "at most" stays true."""
-    return short(float(Context(prec=digits, rounding=ROUND_CEILING).create_decimal(repr(max(number, 0.01)))))
+    """Round up, so that an upper bound stays true as text."""
+    return short(float(Context(prec=digits, rounding=ROUND_CEILING).create_decimal(repr(number))))
 
 
 def short(number: float, digits: int = DIGITS) -> str:
@@ -226,17 +226,21 @@ def join(words: Sequence[str]) -> str:
 
 
 def unchanged_steps(
-    settled: Sequence[int], how: str, unsure: Sequence[int], preferences: bool, objectives: Sequence[Objective] = ()
+    proven_steps: Sequence[int],
+    how: str,
+    other_steps: Sequence[int],
+    preferences: bool,
+    objectives: Sequence[Objective] = (),
 ) -> list[str]:
     """Return lines that list the steps at which no command changes the action: proven ones, then others."""
     lines: list[str] = []
     numbers, several = free_numbers(objectives, preferences=preferences)
-    if settled:
+    if proven_steps:
         which = "preferences change" if preferences else f"{numbers} in the search region change{'s' * (not several)}"
-        lines.append(f"No {which} the action ({how}) at t = {', '.join(map(str, settled))}.")
-    if unsure:
+        lines.append(f"No {which} the action ({how}) at t = {', '.join(map(str, proven_steps))}.")
+    if other_steps:
         which = f"{numbers} {'were found that change' if several else 'was found that changes'}"
-        lines.append(f"No {which} the action at t = {', '.join(map(str, unsure))} (not proven).")
+        lines.append(f"No {which} the action at t = {', '.join(map(str, other_steps))} (not proven).")
     return lines
 
 

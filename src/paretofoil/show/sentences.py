@@ -129,6 +129,11 @@ def _weight_changes(objectives: Sequence[Objective], before: np.ndarray, after: 
     return f"cared {', and '.join(parts) if any(' and ' in part for part in parts) else join(parts)}"
 
 
+def _percent_smaller(bound: float, distance: float) -> str:
+    """Return by how many percent another change could be smaller at most: rounded up, and at least 0.01."""
+    return rounded_up(max(100 * (1 - bound / distance), 0.01), 2) if distance else "0.01"
+
+
 def _in_linf(answer: Answer) -> str:
     """Return the sentences about the answer that is proven in the norm linf."""
     words, quoted = _Words(answer), answer.quoted
@@ -352,7 +357,7 @@ class _Words:
         bound, closest = self.answer.lower_bound, self.answer.closest
         alone = f" of {join([self._name(i) for i in self.question.free])} alone" if self.question.free else ""
         norm, where = self._norm, self._restrictions()
-        smaller = rounded_up(100 * (1 - bound / quoted.distance), 2) if quoted.distance else "0.01"
+        smaller = _percent_smaller(bound, quoted.distance)
         if self.answer.status is not Status.PROVEN_CLOSEST:
             if bound <= 0:
                 return _text(["A smaller change may exist: none is ruled out.", self.reason])
@@ -480,7 +485,7 @@ class _Words:
         delivery = self._delivery(attainable, "that return" if horizon else "that")
         closest = ""
         if attainable.lower_bound:
-            smaller = rounded_up(100 * (1 - attainable.lower_bound / attainable.distance), 2)  # type: ignore[operator]
+            smaller = _percent_smaller(attainable.lower_bound, attainable.distance or 0.0)
             does = f"{self._norm} does this{self._restrictions()} ({proven(attainable.assumed)})"
             closest = f"o change that is more than {smaller} % smaller{does}."
             closest = f" The numbers are rounded; n{closest}" if attainable.proven_closest else f" N{closest}"
