@@ -252,43 +252,6 @@ class _FixedGenerator:
         return self.number
 
 
-class _Explorer:
-    """Visits all states of an environment and records their transitions."""
-
-    def __init__(self, entry: CatalogueEntry) -> None:
-        self.entry = entry
-        self.env: Any = make_raw(entry).unwrapped
-        self.index: dict[tuple[bytes, bool], int] = {}
-        self.observations: list[np.ndarray] = []
-        self.final: list[bool] = []
-        self.states: list[dict[str, Any]] = []
-        self.record(self.env.reset(seed=0)[0], final=False)
-
-    def record(self, raw_observation: Any, final: bool) -> int:
-        """Return the index of the environment's current state; a new state gets the next index."""
-        observation = self.entry.encode(raw_observation)
-        key = (observation.tobytes(), final)
-        if key not in self.index:
-            if len(self.states) == MAX_STATES:
-                what = f"{self.entry.name} to have at most {MAX_STATES:,} states (or no `state` in its catalogue entry)"
-                raise InvalidInput.expected(what, f"more than {MAX_STATES:,}")
-            self.index[key] = len(self.states)
-            self.observations.append(observation)
-            self.final.append(final)
-            self.states.append({name: copy.deepcopy(getattr(self.env, name)) for name in self.entry.state})
-        return self.index[key]
-
-    def try_action(self, state: int, action: int, number: float) -> tuple[int, np.ndarray, bool]:
-        """Return the next state, the reward, and whether the step drew a random number. Such a draw gives `number`."""
-        set_attributes(self.env, self.states[state])
-        generator = self.env.np_random = _FixedGenerator(number)
-        raw, reward, terminated, _, _ = self.env.step(action)
-        if generator.calls > 1:
-            what = f"a step that draws at most one random number (or no `state` in the entry of {self.entry.name})"
-            raise InvalidInput.expected(what, generator.calls)
-        return self.record(raw, bool(terminated)), reward_vector(reward, self.entry), generator.calls == 1
-
-
 def set_attributes(env: Any, attributes: Mapping[str, Any]) -> None:
     """Set an unwrapped environment to a state of the table."""
     for name, value in attributes.items():
@@ -308,25 +271,56 @@ def tabulate(entry: CatalogueEntry) -> TransitionTable:
 
 def explore(entry: CatalogueEntry) -> TransitionTable:
     """Return the table of an environment by visiting all its states."""
-    explorer, size = _Explorer(entry), len(entry.actions)
+    env: Any = make_raw(entry).unwrapped
+    index: dict[tuple[bytes, bool], int] = {}
+    observations: list[np.ndarray] = []
+    finals: list[bool] = []
+    states: list[dict[str, Any]] = []
+
+    def record(raw_observation: Any, final: bool) -> int:
+        """Return the number of the environment's current state; a new state gets the next number."""
+        observation = entry.encode(raw_observation)
+        key = (observation.tobytes(), final)
+        if key not in index:
+            if len(states) == MAX_STATES:
+                what = f"{entry.name} to have at most {MAX_STATES:,} states (or no `state` in its catalogue entry)"
+                raise InvalidInput.expected(what, f"more than {MAX_STATES:,}")
+            index[key] = len(states)
+            observations.append(observation)
+            finals.append(final)
+            states.append({name: copy.deepcopy(getattr(env, name)) for name in entry.state})
+        return index[key]
+
+    def try_action(state: int, action: int, number: float) -> tuple[int, np.ndarray, bool]:
+        """Return the next state, the reward, and whether the step drew a random number. Such a draw gives `number`."""
+        set_attributes(env, states[state])
+        generator = env.np_random = _FixedGenerator(number)
+        raw, reward, terminated, _, _ = env.step(action)
+        if generator.calls > 1:
+            what = f"a step that draws at most one random number (or no `state` in the entry of {entry.name})"
+            raise InvalidInput.expected(what, generator.calls)
+        return record(raw, bool(terminated)), reward_vector(reward, entry), generator.calls == 1
+
+    record(env.reset(seed=0)[0], final=False)
+    size = len(entry.actions)
     rows: list[tuple[Any, ...]] = []  # per state: the mask, whether it is final, and its transitions
-    while len(rows) < len(explorer.states):
+    while len(rows) < len(states):
         state = len(rows)
-        set_attributes(explorer.env, explorer.states[state])
-        mask, final = entry.valid_actions(explorer.env), explorer.final[state]
+        set_attributes(env, states[state])
+        mask, final = entry.valid_actions(env), finals[state]
         rare, next_states = np.zeros(size), np.full((size, 2), state)
         rewards = np.zeros((size, 2, len(entry.objectives)))
         for action in np.flatnonzero(mask & (not final)).tolist():
-            next_states[action], rewards[action], is_random = explorer.try_action(state, action, 1.0)
+            next_states[action], rewards[action], is_random = try_action(state, action, 1.0)
             if is_random:
                 if not 0.0 < entry.chance < 1.0:
                     what = f"a `chance` between 0 and 1 for the random {entry.name}"
                     raise InvalidInput.expected(what, entry.chance)
                 rare[action] = entry.chance
-                next_states[action, RARE], rewards[action, RARE], _ = explorer.try_action(state, action, 0.0)
+                next_states[action, RARE], rewards[action, RARE], _ = try_action(state, action, 0.0)
         rows.append((mask, final, rare, next_states, rewards))
     columns = dict(zip(_COLUMNS[1:], map(np.array, zip(*rows, strict=True)), strict=True))
-    return TransitionTable(np.array(explorer.observations), **columns, states=tuple(explorer.states))
+    return TransitionTable(np.array(observations), **columns, states=tuple(states))
 
 
 TABLES = Path(__file__).parent / "tables"

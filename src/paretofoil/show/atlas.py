@@ -28,8 +28,7 @@ def atlas_sentence(atlas: Atlas) -> str:
     """Return text such as "Under 43.2 to 44.2 % of the commands the episode ends on the front ... (proven)." """
     fixed = np.flatnonzero(atlas.high <= atlas.low)
     asking = quantities([atlas.objectives[i] for i in fixed], atlas.low[fixed]) if len(fixed) else ""
-    first, *others = _shares(atlas, f" that ask for {asking}" if asking else "")
-    text = f"{', '.join([first, *others[:-1]])}, and {others[-1]}"
+    text = _shares(atlas, f" that ask for {asking}" if asking else "")
     if atlas.samples:
         return f"{text} (95 % intervals of {atlas.samples:,} sampled commands; {nothing_proven(atlas)})."
     _, undecided = tenths(0.0, atlas.undecided)
@@ -37,13 +36,12 @@ def atlas_sentence(atlas: Atlas) -> str:
     text = f"{text} ({proven(atlas.assumed)}{open_part})."
     if atlas.sampled is None:
         return text
-    first, *others = _shares(atlas.sampled)
     samples = f"95 % intervals of {atlas.sampled.samples:,} sampled commands; not proven"
-    return f"{text} {', '.join([first, *others[:-1]])}, and {others[-1]} ({samples})."
+    return f"{text} {_shares(atlas.sampled)} ({samples})."
 
 
-def _shares(atlas: Atlas, which: str = "") -> list[str]:
-    """Return the parts of a sentence: the shares of commands that end on the front, deliver, and do not finish."""
+def _shares(atlas: Atlas, which: str = "") -> str:
+    """Return the shares of the commands that end on the front, deliver what they ask for, and do not finish."""
     front, delivers, unfinished = (
         share_span(atlas, share) for share in (atlas.on_front, atlas.delivers, atlas.unfinished)
     )
@@ -53,7 +51,7 @@ def _shares(atlas: Atlas, which: str = "") -> list[str]:
     ]
     if atlas.unfinished and not all_unfinished(atlas):
         parts.append(f"under {unfinished} it lasts until the step limit")
-    return parts
+    return f"{', '.join(parts[:-1])}, and {parts[-1]}"
 
 
 def nothing_proven(atlas: Atlas) -> str:
