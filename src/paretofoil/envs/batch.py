@@ -160,7 +160,8 @@ Moved = tuple[np.ndarray, np.ndarray, np.ndarray]
 class ArrayBatch:
     """Many episodes of an environment whose state is one number or a row of numbers (implements `BatchEnv`).
 
-    A subclass says how states move, which actions are valid in them, and what the policy sees.
+    A subclass says how states move, which actions are valid in them, and what the policy sees. `states`, `masks` and
+    `finished` have a row per episode.
     """
 
     action_space: ActionSpace | None = None
@@ -197,24 +198,25 @@ class ArrayBatch:
 
     def restore(self, snapshot: Mapping[str, Any], seeds: np.ndarray) -> Observed:
         self._seeds, rows = check_seeds(seeds), len(seeds)
-        self._states = np.tile(np.array(snapshot[self.name]), (rows, 1))
+        self.states = np.tile(np.array(snapshot[self.name]), (rows, 1))
+        self.masks = self.valid(self.states)
+        self.finished = np.full(rows, snapshot.get("ended", False) or snapshot["elapsed"] >= self.max_steps)
         self._elapsed = np.full(rows, snapshot["elapsed"], dtype=np.int64)
-        self._finished = np.full(rows, snapshot.get("ended", False) or snapshot["elapsed"] >= self.max_steps)
-        return Observed(self.observe(self._states), self.valid(self._states))
+        return Observed(self.observe(self.states), self.masks.copy())
 
     def snapshot(self, row: int) -> dict[str, Any]:
-        state, elapsed = self._states[row].tolist(), int(self._elapsed[row])
+        state, elapsed = self.states[row].tolist(), int(self._elapsed[row])
         numbers = tuple(state) if len(state) > 1 else state[0]
-        return {self.name: numbers, "elapsed": elapsed, "ended": bool(self._finished[row])}
+        return {self.name: numbers, "elapsed": elapsed, "ended": bool(self.finished[row])}
 
     def step(self, rows: np.ndarray, actions: np.ndarray) -> Stepped:
-        rows, actions = check_step(rows, actions, self._finished, self.valid(self._states), self.action_space)
-        self._states[rows], rewards, terminated = self.move(self._states[rows], actions, rows)
+        rows, actions = check_step(rows, actions, self.finished, self.masks, self.action_space)
+        states, rewards, terminated = self.move(self.states[rows], actions, rows)
         self._elapsed[rows] += 1
         truncated = (self._elapsed[rows] >= self.max_steps) & ~terminated
-        self._finished[rows] = terminated | truncated
-        states = self._states[rows]
-        return Stepped(self.observe(states), self.valid(states), rewards, terminated, truncated)
+        masks = self.valid(states)
+        self.states[rows], self.masks[rows], self.finished[rows] = states, masks, terminated | truncated
+        return Stepped(self.observe(states), masks, rewards, terminated, truncated)
 
 
 MAX_STATES = 200_000

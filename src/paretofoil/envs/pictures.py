@@ -493,13 +493,14 @@ RICHEST = 0.4
 """The yield of a mine that is drawn as a disc of full size."""
 
 
-def draw_minecart(cart: Mapping[str, Any]) -> np.ndarray:
+def draw_minecart(state: Mapping[str, Any]) -> np.ndarray:
     """Return a picture with the yield of each mine, the heading of the cart and its content.
 
     MO-Gymnasium draws all mines alike, at angles from NumPy's global generator.
     """
-    side = MINE_FIELD + 2 * MINE_MARGIN
-    canvas = Canvas(side, side + MINE_LEGEND, _on_field(cart["position"]), mix(LINE, FLOOR, 0.35))
+    x, y, _, angle, *content, _ = state["state"]
+    side, place = MINE_FIELD + 2 * MINE_MARGIN, _on_field((x, y))
+    canvas = Canvas(side, side + MINE_LEGEND, place, mix(LINE, FLOOR, 0.35))
     canvas.box(MINE_MARGIN, MINE_MARGIN, MINE_FIELD, MINE_FIELD, FLOOR, radius=8)
     radius = BASE_RADIUS * MINE_FIELD
     canvas.slice(MINE_MARGIN, MINE_MARGIN, radius, 0, 90, mix(RED, FLOOR, 0.55))
@@ -507,8 +508,8 @@ def draw_minecart(cart: Mapping[str, Any]) -> np.ndarray:
     for position, yields in zip(MINES, YIELDS, strict=True):
         _draw_mine(canvas, *_on_field(position), yields)
     for size, colour in ((44, FLOOR), (36, mix(AGENT, INK, 0.25))):
-        canvas.polygon(_arrow_head(*_on_field(cart["position"]), size, cart["angle"]), colour)
-    _minecart_legend(canvas, cart["content"], side)
+        canvas.polygon(_arrow_head(*place, size, angle), colour)
+    _minecart_legend(canvas, content, side)
     return canvas.pixels()
 
 
