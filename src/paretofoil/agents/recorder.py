@@ -41,7 +41,7 @@ ACTIVATION_ROUNDINGS = 32.0
 Of all float16 and bfloat16 numbers, and of 4 million float32 numbers of all sizes, the worst needs 2.3
 (`benchmarks/activation_errors.py`)."""
 SPARE_OPERATIONS = 3
-"""Roundings allowed for each operation of torch beside those of its terms: of a scalar, or of autocast."""
+"""Roundings allowed for each operation of torch beside those of its terms: for a scalar, or by autocast."""
 Arguments = tuple[Any, ...]
 Nodes = tuple[int, ...]
 Named = dict[str, Any]
@@ -147,7 +147,7 @@ class Recording:
             self.unknown = f"numbers up to {largest:.2g} may be too large for a format that ends at {self.largest:.2g}"
 
     def activate(self, function: Function, symbol: "Symbol", beyond: float = 0.0, limit: float = np.inf) -> "Symbol":
-        """Return a node of a function of each entry of a symbol.
+        """Return the symbol of a new node that applies a function to each entry.
 
         `beyond` is the difference between the module's formula and the exact function, without rounding errors. The
         result never exceeds `limit`.
@@ -209,7 +209,7 @@ class Recording:
         return Affine(flat[:, 0].copy(), weights or {0: np.zeros((len(flat), len(self.sizes[0])))})
 
     def is_activated(self, function: Function, symbol: "Symbol", output: "Symbol") -> bool:
-        """Return whether an output is the function of a symbol."""
+        """Return whether an output is this function, applied to this symbol."""
         if len(output.nodes) != 1 or output.nodes[0] == 0 or output.numel() != len(self.sizes[output.nodes[0]]):
             return False
         [k] = output.nodes
@@ -320,7 +320,7 @@ class Symbol(Tensor):
 
     @property
     def error(self) -> Tensor:
-        """The rounding errors, like `basis`."""
+        """The rounding errors of the constants and coefficients, in the shape of `basis`."""
         return self._rows(1)
 
     def _rows(self, part: int) -> Tensor:
@@ -545,7 +545,7 @@ def _with_rounding(symbol: Symbol, constants: Tensor, terms: Tensor, count: int,
 
 
 def _scaled_by(symbol: Symbol, factor: Tensor, off: Tensor | None = None) -> Symbol:
-    """Return the products of the entries with numbers of the same shape, which may be off."""
+    """Return the products of the entries with numbers of the same shape, which may have the errors `off`."""
     factor, parts = factor.flatten(), []
     off = None if off is None else off.flatten()
     for part, which in ((symbol.constants, slice(None)), (symbol.terms, symbol.places)):
@@ -947,7 +947,7 @@ def _convolution(function: Any, args: Arguments, kwargs: Named) -> Any:
 
 
 def _einsum(function: Any, args: Arguments, kwargs: Named) -> Any:
-    """Record a contraction of tensors, in any order. It sums over the product of the sizes of all contracted axes."""
+    """Record a contraction of tensors. The number of terms is the product of the sizes of the contracted axes."""
     equation, tensors = args[0], args[1] if isinstance(args[1], list | tuple) else args[1:]
     inputs, _, output = equation.replace(" ", "").partition("->")
     sizes: dict[str, int] = {}
@@ -1287,7 +1287,7 @@ def _gates(x: Any, hidden: Any, weights: Sequence[Tensor]) -> list[Any]:
 
 
 def _recurrent(cell: Callable[..., Any], is_lstm: bool = False) -> Callable[..., Any]:
-    """Return a recurrent network of several layers and steps, by its cell."""
+    """Return the operation of a recurrent network of several layers and steps, given its cell."""
 
     def operation(
         x: Any,

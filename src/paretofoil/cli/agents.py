@@ -1,4 +1,4 @@
-"""paretofoil agents; folders of new agents."""
+"""The verb `paretofoil agents`, and the folders of new agents."""
 
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated

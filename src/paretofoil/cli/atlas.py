@@ -1,4 +1,4 @@
-"""paretofoil atlas."""
+"""The verb `paretofoil atlas`."""
 
 from typing import TYPE_CHECKING, Annotated, Any
 

@@ -1,4 +1,4 @@
-"""paretofoil compare."""
+"""The verb `paretofoil compare`."""
 
 from typing import TYPE_CHECKING, Annotated, Any
 

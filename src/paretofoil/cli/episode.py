@@ -1,4 +1,4 @@
-"""paretofoil episode."""
+"""The verb `paretofoil episode`."""
 
 from collections import deque
 from collections.abc import Callable, Sequence

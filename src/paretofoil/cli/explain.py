@@ -1,4 +1,4 @@
-"""paretofoil explain."""
+"""The verb `paretofoil explain`."""
 
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any

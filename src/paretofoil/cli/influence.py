@@ -1,4 +1,4 @@
-"""paretofoil influence."""
+"""The verb `paretofoil influence`."""
 
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any

@@ -1,4 +1,4 @@
-"""paretofoil never."""
+"""The verb `paretofoil never`."""
 
 from typing import TYPE_CHECKING, Annotated, Any
 

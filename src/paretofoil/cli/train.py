@@ -1,4 +1,4 @@
-"""paretofoil train."""
+"""The verb `paretofoil train`."""
 
 from dataclasses import fields, replace
 from pathlib import Path

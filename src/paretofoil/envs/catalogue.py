@@ -390,7 +390,7 @@ def _same_id(first: str, second: str) -> bool:
 
 
 _MODULE_AND_ID = re.compile(r"([^:\s/\\]+):[^:\\]+")
-r"""module:id, but not a path such as C:\maps."""
+r"""Matches module:id, but not a path such as C:\maps."""
 _allowed: set[str] = {"paretofoil"}
 
 

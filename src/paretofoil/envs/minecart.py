@@ -106,7 +106,7 @@ def _headings(turns: int) -> tuple[np.ndarray, np.ndarray]:
 
 
 class Carts(NamedTuple):
-    """The columns of states (n, 7); to change them changes the states."""
+    """The columns of states (n, 7), as views: writing to them changes the states."""
 
     place: np.ndarray  # (n, 2)
     speed: np.ndarray
@@ -258,7 +258,7 @@ class BatchMinecart(ArrayBatch):
 
 
 def _slide(before: np.ndarray, velocity: np.ndarray, at_wall: np.ndarray) -> np.ndarray:
-    """Return the turns (carts,) of carts that press against a wall, along it. Carts in a corner do not turn."""
+    """Return by how many degrees carts turn along the wall that they press against; in a corner, they do not turn."""
     pressing = ((before == 1.0) & (velocity > 0)) | ((before == 0.0) & (velocity < 0))
     along = velocity[:, ::-1]  # the speed along the wall of each axis
     slides = pressing & ~at_wall[:, ::-1] & (np.abs(along) > AT_REST)

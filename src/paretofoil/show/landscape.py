@@ -211,14 +211,14 @@ def _draw_amounts(axes: "Axes", grid: Sequence[np.ndarray], margins: np.ndarray,
 
 
 def margin_label(foil: str) -> str:
-    """Return what the colours mean; the title has the foil, if its name is long."""
+    """Return the label of the colours; a foil with a long name is named in the title only."""
     return (
         f"margin of {foil} (above 0: {foil} is chosen)" if len(foil) <= 20 else "margin of the foil (above 0: it wins)"
     )
 
 
 def wins_label(kappa: float) -> str:
-    """Return what the dots mean, and the line around them."""
+    """Return the label of the dots, and of the line around them."""
     return f"the foil wins (by {kappa:g} or more)" if kappa else "the foil wins"
 
 

@@ -26,7 +26,7 @@ SKY = "#56b4e9"
 MARKERS = {BLUE: "P", ORANGE: "D", GREEN: "*", RED: "X", PURPLE: "^", GREY: "v", INK: "o", SKY: "s"}
 """The marker of each colour: all can be filled or hollow."""
 MARGIN_COLOURS = ("#6a5ba6", "#b9b1d8", "#faf9f7", "#fbc987", "#e08a1e")
-"""From a foil that loses to one that wins; none so dark that it would hide an arrow."""
+"""The colours of margins, from a foil that loses to one that wins; none is so dark that it would hide an arrow."""
 
 
 @dataclass(frozen=True)

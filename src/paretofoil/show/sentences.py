@@ -327,7 +327,7 @@ class _Words:
         return f"{name[0].upper()}{name[1:]} {verb} unchanged."
 
     def _restrictions(self) -> str:
-        """Return text such as " with time unchanged and 5 to 10 treasure": what the user ruled out, or nothing."""
+        """Return text such as " with time unchanged and 5 to 10 treasure": the restrictions, if the user set some."""
         ranges = {i: self._held(i) for i in self.question.held if i not in self.question.kept}
         same = [self._name(i) for i in (*self.question.kept, *(i for i, text in ranges.items() if not text))]
         held = list(filter(None, ranges.values()))
