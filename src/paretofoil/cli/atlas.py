@@ -65,14 +65,18 @@ def atlas(
     write_figure(result, plot, quiet=as_json)
 
 
+def shares(atlas: "Atlas") -> dict[str, tuple[float, float]]:
+    """Return the bounds of the shares of commands that end on the front, deliver, and do not finish."""
+    return {name: atlas.interval(getattr(atlas, name)) for name in ("on_front", "delivers", "unfinished")}
+
+
 def _values(result: "Atlas") -> dict[str, Any]:
     """Return the atlas with its outcomes, without its cells."""
     sampled = None if result.sampled is None else _values(result.sampled)
-    shares = {name: result.interval(getattr(result, name)) for name in ("on_front", "delivers", "unfinished")}
     outcomes = [
         {"achieved": o.achieved, "finished": o.finished, "on_front": o.on_front, "share": result.interval(o.share)}
         for o in result.outcomes
     ]
     names = ("agent", "low", "high", "undecided", "samples", "stop", "seconds", "assumed")
     values = {name: getattr(result, name) for name in names}
-    return {"schema": SCHEMA, **values, **shares, "outcomes": outcomes, "sampled": sampled}
+    return {"schema": SCHEMA, **values, **shares(result), "outcomes": outcomes, "sampled": sampled}

@@ -4,6 +4,7 @@ from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
+from paretofoil.cli.atlas import shares
 from paretofoil.cli.console import bars, print_json, print_rows, say, write_figure
 from paretofoil.cli.options import (
     AgentName,
@@ -71,9 +72,9 @@ def compare(
 
 def comparison_values(result: "Comparison") -> dict[str, Any]:
     """Return the comparison without its cells."""
-    shares = [
-        {name: each.interval(getattr(each, name)) for name in ("on_front", "delivers", "unfinished")}
-        for each in result.atlases
-    ]
     names = ("agents", "differ", "sampled", "samples", "assumed", "front", "achieved", "reached", "example", "seconds")
-    return {"schema": SCHEMA, **{name: getattr(result, name) for name in names}, "shares": shares}
+    return {
+        "schema": SCHEMA,
+        **{name: getattr(result, name) for name in names},
+        "shares": list(map(shares, result.atlases)),
+    }

@@ -49,11 +49,11 @@ def never(
         if example is not None and action is not None:
             state = ", ".join(f"{x + 0.0:.6g}" for x in example.state)
             command = quantities(loaded.space.command_objectives, example.command)
-            chosen, space = result.action, loaded.environment.action_space
+            choice, space = result.action, loaded.environment.action_space
             if example.amounts is not None and space is not None:
                 rows = zip(example.amounts, space.units, space.names, strict=True)
-                chosen = " and ".join(f"{short(x)} {unit}".rstrip() + f" of {name}" for x, unit, name in rows)
-            say((f"For example in the state ({state}) under the command {command} it chooses {chosen}.", "dim"))
+                choice = " and ".join(f"{short(x)} {unit}".rstrip() + f" of {name}" for x, unit, name in rows)
+            say((f"For example in the state ({state}) under the command {command} it chooses {choice}.", "dim"))
 
 
 def _values(result: "Never") -> dict[str, Any]:
