@@ -237,8 +237,8 @@ def bottles(**arguments: object) -> dict[str, object]:
         ({"size": "large"}, "breakable-bottles-v0 to be made with {'size': 'large'}, got TypeError"),
         ({"sizes": 3}, "got TypeError"),
         ({"size": 10**9}, "arguments from -1,000,000 to 1,000,000, got 1,000,000,000"),
-        ({"render_mode": "human"}, "only arguments of the environment's constructor, got render_mode"),
-        ({"max_episode_steps": 3}, "only arguments of the environment's constructor, got max_episode_steps"),
+        ({"render_mode": "human"}, "arguments of the environment's constructor only, got render_mode"),
+        ({"max_episode_steps": 3}, "arguments of the environment's constructor only, got max_episode_steps"),
     ],
 )
 def test_arguments_that_an_environment_does_not_take_are_refused(

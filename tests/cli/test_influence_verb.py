@@ -35,10 +35,6 @@ def test_a_figure_that_cannot_be_written_is_an_error_before_the_proof(run):
     assert "a figure file that ends in" in run(*EXAMPLE, "--plot", "it.docx", code=2).err
 
 
-def test_the_verb_has_help(run):
-    assert "Usage" in run("influence", "--help").out
-
-
 MINE = """
 import numpy as np
 import paretofoil as pf

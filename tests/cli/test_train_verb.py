@@ -308,21 +308,6 @@ def test_a_warm_up_longer_than_the_exploration_is_noted(run):
     )
 
 
-@pytest.mark.parametrize(
-    ("reached", "points", "words"),
-    [
-        (1, 1, "1 front point, 1 reached"),
-        (0, 1, "1 front point, 0 reached"),
-        (0, 2, "2 front points, 0 reached"),
-        (1, 2, "2 front points, 1 reached"),
-    ],
-)
-def test_front_points_are_counted_with_the_right_plural(reached, points, words):
-    from paretofoil.cli.agents import reached_points
-
-    assert reached_points(reached, points) == words
-
-
 def test_a_folder_that_cannot_be_made_is_an_error(run):
     told = run("train", "branch-path", *BRIEF, "--out", "/proc/foo", code=2).err
-    assert told == "error: expected /proc/foo to be a folder that can be made, got No such file or directory\n"
+    assert told == "error: expected a folder that can be created, got /proc/foo (No such file or directory)\n"

@@ -97,7 +97,7 @@ def test_a_snapshot_brings_a_row_back_with_its_elapsed_steps(kind, name):
 @pytest.mark.parametrize("kind", KINDS)
 def test_bad_steps_are_errors_that_say_what_was_expected(kind):
     batch = make(kind, "branch-path", max_steps=2)
-    with pytest.raises(InvalidInput, match=r"expected rows from 0 to -1 \(call reset\(\) first\), got"):
+    with pytest.raises(InvalidInput, match=r"expected a call of reset\(\) before step\(\), got step\(\[0\], \.\.\.\)"):
         batch.step(np.array([0]), np.array([0]))
     batch.reset(np.arange(2))
     one = np.array([0])

@@ -202,10 +202,10 @@ def count_steps(env):
     ("gold", "state", "words"),
     [
         (lambda env: 0.0, ("room",), ""),
-        (lambda env: np.random.default_rng().random(), ("room",), "an episode is not what its states say"),
+        (lambda env: np.random.default_rng().random(), ("room",), "differs from the table of its states"),
         (lambda env: np.random.default_rng().random(), (), "the same actions and the same seeds differ"),
         (lambda env: env.np_random.random(), (), "the same actions and other seeds differ"),
-        (count_steps, ("room",), "an episode is not what its states say"),
+        (count_steps, ("room",), "differs from the table of its states"),
     ],
 )
 def test_replaying_finds_chance_and_memory_that_an_entry_does_not_name(two_doors, monkeypatch, gold, state, words):

@@ -5,7 +5,7 @@ import pytest
 
 from paretofoil import envs
 from paretofoil.core.errors import InvalidInput
-from paretofoil.envs.minecart import FEW, BatchMinecart, locate_cart
+from paretofoil.envs.minecart import FEW, BatchMinecart, Carts, locate_cart
 
 mo_gymnasium = pytest.importorskip("mo_gymnasium")
 
@@ -107,7 +107,7 @@ def test_stochastic_carts_have_the_masks_of_mo_gymnasium_in_the_same_states():
         env.reset(np.array([seed]))
         for action in restless_actions(np.random.default_rng(seed)):
             step = env.step(rows, np.array([where_valid(action, env.masks[0])]))
-            cart.pos, cart.speed, cart.content = env.position[0], env.speed[0], env.content[0]
+            cart.pos, cart.speed, _, cart.content, _ = (column[0] for column in Carts.of(env.states.copy()))
             np.testing.assert_array_equal(step.masks[0], original.action_masks())
             compared += 1
             if env.finished[0]:
@@ -118,9 +118,9 @@ def test_stochastic_carts_have_the_masks_of_mo_gymnasium_in_the_same_states():
 def test_stochastic_ores_have_the_distribution_of_mo_gymnasium():
     """Content after mining twice at the middle mine: mean and deviation within five standard errors."""
     original = mo_gymnasium.make("minecart-v0").unwrapped
-    snapshot = {"position": [0.84, 0.84], "speed": 0.0, "angle": 45, "content": [0.0, 0.0], "departed": True}
+    snapshot = {"state": (0.84, 0.84, 0.0, 45, 0.0, 0.0, 1.0), "elapsed": 3}
     env = BatchMinecart(stochastic=True)
-    env.restore({**snapshot, "elapsed": 3}, np.arange(4000))  # type: ignore[typeddict-item]
+    env.restore(snapshot, np.arange(4000))
     env.step(np.arange(4000), np.zeros(4000, dtype=int))
     theirs = []
     np.random.seed(0)  # noqa: NPY002 (MO-Gymnasium's mines draw from NumPy's global state)
@@ -129,7 +129,7 @@ def test_stochastic_ores_have_the_distribution_of_mo_gymnasium():
         original.cart.pos, original.cart.departed = np.array([0.84, 0.84]), True
         original.step(MINE)
         theirs.append(original.cart.content.copy())
-    ours, expected = env.content, np.array(theirs)
+    ours, expected = Carts.of(env.states).content, np.array(theirs)
     error = 5 * expected.std(axis=0) / np.sqrt(len(expected))
     assert (np.abs(ours.mean(axis=0) - expected.mean(axis=0)) < error).all()
     assert (np.abs(ours.std(axis=0) / expected.std(axis=0) - 1) < 0.2).all()
@@ -140,9 +140,8 @@ def test_stochastic_ores_have_the_distribution_of_mo_gymnasium():
 def test_a_cart_mines_until_it_is_full_and_then_no_more(stochastic, free):
     """Rounding may fill a cart by a little more or less than its capacity."""
     env = BatchMinecart(stochastic)
-    content = [0.0, 1.5 - free]
-    cart = {"position": [0.84, 0.84], "speed": 0.0, "angle": 45, "content": content, "departed": True, "elapsed": 0}
-    masks = env.restore(cart, np.arange(50)).masks
+    state = (0.84, 0.84, 0.0, 45, 0.0, 1.5 - free, 1.0)
+    masks = env.restore({"state": state, "elapsed": 0}, np.arange(50)).masks
     assert masks[:, MINE].all() == (free > 1e-8)
     steps = 0
     while masks[:, MINE].any():
@@ -151,7 +150,7 @@ def test_a_cart_mines_until_it_is_full_and_then_no_more(stochastic, free):
         masks = step.masks
         steps += 1
     assert steps < 3
-    np.testing.assert_allclose(env.content.sum(axis=1), 1.5, atol=1e-8)
+    np.testing.assert_allclose(Carts.of(env.states).content.sum(axis=1), 1.5, atol=1e-8)
 
 
 def test_rows_depend_on_their_own_seed_alone():
@@ -195,7 +194,7 @@ def test_a_located_cart_is_the_cart_that_was_seen():
             again = twin.restore(located, np.arange(1))
             np.testing.assert_allclose(again.observations, seen.observations, rtol=0, atol=1e-6)
             np.testing.assert_array_equal(again.masks, seen.masks)
-            assert located["departed"] == env.departed[0]
+            assert located["state"][-1] == Carts.of(env.states).departed[0]
             seen = env.step(np.array([0]), np.array([where_valid(action, env.masks[0])]))  # type: ignore[assignment]
             if env.finished[0]:
                 break
@@ -219,5 +218,3 @@ def test_bad_input_is_named():
         env.step(np.arange(2), np.array([MINE, NONE]))
     with pytest.raises(InvalidInput, match="one action per row"):
         env.step(np.arange(2), np.array([0]))
-    with pytest.raises(InvalidInput, match="max_steps"):
-        BatchMinecart(stochastic=False, max_steps=0)

@@ -236,7 +236,7 @@ def test_figures_refuse_a_bad_path_before_they_ask_the_policy():
 
 
 def test_no_two_searches_share_a_marker_on_a_landscape():
-    assert len({mark.marker for mark in (*MARKS, ORIGINAL, ATTAINABLE)}) == len(MARKS) + 2
+    assert len({mark.marker for mark in (*MARKS.values(), ORIGINAL, ATTAINABLE)}) == len(MARKS) + 2
 
 
 def test_a_form_of_a_search_has_its_mark_and_says_which_it_is():

@@ -3,12 +3,12 @@
 import base64
 import io
 import re
-from html.parser import HTMLParser
 from typing import Any
 
 import numpy as np
 import pytest
 from answers import FUEL, TIME, answer, attainable, certificate, proven
+from markup import Markup
 from PIL import Image
 from policies import random_pcn
 
@@ -19,38 +19,6 @@ from paretofoil.core.command import CommandSpace, Objective
 from paretofoil.core.options import Stop
 
 NASTY = "<script>alert('x & \"y\"')</script>"
-
-
-class Reader(HTMLParser):
-    """Collects tags and text, and refuses what is not closed in order."""
-
-    def __init__(self) -> None:
-        super().__init__()
-        self.open: list[str] = []
-        self.tags: list[tuple[str, dict[str, Any]]] = []
-        self.words: list[str] = []
-
-    def handle_starttag(self, tag: str, attrs: list[tuple[str, str | None]]) -> None:
-        self.tags.append((tag, dict(attrs)))
-        if tag != "img":
-            self.open.append(tag)
-
-    def handle_startendtag(self, tag: str, attrs: list[tuple[str, str | None]]) -> None:
-        self.tags.append((tag, dict(attrs)))
-
-    def handle_endtag(self, tag: str) -> None:
-        assert self.open.pop() == tag
-
-    def handle_data(self, data: str) -> None:
-        self.words.append(data)
-
-
-def read(html: str) -> Reader:
-    reader = Reader()
-    reader.feed(html)
-    reader.close()
-    assert reader.open == []
-    return reader
 
 
 def agent(**changes: Any) -> pf.Agent:
@@ -93,7 +61,7 @@ ALL = {
 @pytest.mark.parametrize("name", ALL)
 def test_html_is_well_formed_and_needs_nothing_from_outside(name: str) -> None:
     html = ALL[name]()._repr_html_()
-    reader = read(html)
+    reader = Markup(html)
     assert not {tag for tag, _ in reader.tags} & {"script", "link", "style", "iframe", "object"}
     assert "http" not in html
     assert "url(" not in html
@@ -104,7 +72,7 @@ def test_html_is_well_formed_and_needs_nothing_from_outside(name: str) -> None:
 @pytest.mark.parametrize("name", ALL)
 def test_html_takes_its_ink_from_the_page(name: str) -> None:
     """A colour of its own for text would vanish on a light page or on a dark one."""
-    for tag, attributes in read(ALL[name]()._repr_html_()).tags:
+    for tag, attributes in Markup(ALL[name]()._repr_html_()).tags:
         assert not re.search(r"(^|;)\s*color:", attributes.get("style", ""))
         if tag == "text":
             assert attributes["fill"] == "currentColor"
@@ -124,12 +92,12 @@ def test_names_are_escaped() -> None:
         html = thing._repr_html_()  # type: ignore[attr-defined]
         assert "<script" not in html
         assert "alert('" not in html
-        assert NASTY in "".join(read(html).words)
+        assert NASTY in "".join(Markup(html).words)
 
 
 def test_an_answer_shows_its_sentence_its_outcome_and_its_proof() -> None:
     found = proven([6.3, -1.7])
-    words = read(found._repr_html_()).words
+    words = Markup(found._repr_html_()).words
     assert str(found) in words
     assert words[-1] == (
         "proven closest · exact, 9,001 queries · "
@@ -138,31 +106,31 @@ def test_an_answer_shows_its_sentence_its_outcome_and_its_proof() -> None:
 
 
 def test_an_answer_says_that_nothing_is_proven_and_why_its_search_stopped() -> None:
-    words = read(answer(stop=Stop.OUT_OF_QUERIES)._repr_html_()).words
+    words = Markup(answer(stop=Stop.OUT_OF_QUERIES)._repr_html_()).words
     assert words[-1] == (
         "not found · cf-zoo, 9,001 queries · nothing is proven · "
         "The search stopped because it had used all its queries."
     )
     bounded = answer(proof=certificate("gap", 0.03, np.inf))
-    assert "no valid command is closer than 0.0300" in read(bounded._repr_html_()).words[-1]
+    assert "no valid command is closer than 0.0300" in Markup(bounded._repr_html_()).words[-1]
 
 
 def test_an_answer_names_its_agent_and_step_where_it_knows_them() -> None:
     found, placed = answer([6.3, -1.7]), answer([6.3, -1.7], agent="minecart", step=4)
-    assert read(found._repr_html_()).words[0] == "Why right and not down?"
-    assert read(placed._repr_html_()).words[0] == "minecart, t = 4: why right and not down?"
+    assert Markup(found._repr_html_()).words[0] == "Why right and not down?"
+    assert Markup(placed._repr_html_()).words[0] == "minecart, t = 4: why right and not down?"
 
 
 def test_an_answer_shows_the_same_after_json() -> None:
     found = proven([6.3, -2.0], agent="mine", step=0, alternatives=(answer([8.0, -1.0]),))
     assert Answer.from_json(found.to_json())._repr_html_() == found._repr_html_()
-    assert "Or: Had you asked for 1 fewer step" in "".join(read(found._repr_html_()).words)
+    assert "Or: Had you asked for 1 fewer step" in "".join(Markup(found._repr_html_()).words)
 
 
 def test_an_answer_says_what_is_attainable_and_so_do_its_alternatives() -> None:
     other = answer([8.0, -1.0], attainable=attainable([8.0, -1.0]))
     found = answer([6.3, -2.0], attainable=attainable([5.0, -7.0]), alternatives=(other,))
-    words = read(found._repr_html_()).words
+    words = Markup(found._repr_html_()).words
     assert (
         "To make the agent choose down and get what you ask for, ask for 5 treasure in 7 steps: it then delivers "
         "exactly that."
@@ -173,7 +141,7 @@ def test_an_answer_says_what_is_attainable_and_so_do_its_alternatives() -> None:
 
 def bars(found: Answer) -> list[tuple[str, float, float]]:
     """Return the fill, left and width of every bar of the picture, in percent."""
-    styles = [attributes.get("style", "") for _, attributes in read(found._repr_html_()).tags]
+    styles = [attributes.get("style", "") for _, attributes in Markup(found._repr_html_()).tags]
     pattern = r".*left:([\d.]+)%;width:([\d.]+)%;min-width:2px;background:(.+)"
     matches = [match for style in styles if (match := re.fullmatch(pattern, style))]
     return [(match[3], float(match[1]), float(match[2])) for match in matches]
@@ -190,23 +158,23 @@ def test_bars_go_from_the_old_number_to_the_new_one_with_costs_by_their_size() -
 
 
 def test_numbers_in_the_picture_are_in_the_users_sign() -> None:
-    words = read(answer([6.3, -1.0])._repr_html_()).words
+    words = Markup(answer([6.3, -1.0])._repr_html_()).words
     assert "8 → 6.3" in words
     assert "2 → 1 step" in words
     kept = answer([1.5, -0.5], original=[1.0, -0.5], objectives=(Objective("ore"), FUEL))
-    assert "0.5 (unchanged)" in read(kept._repr_html_()).words
+    assert "0.5 (unchanged)" in Markup(kept._repr_html_()).words
 
 
 def test_a_probability_in_the_picture_is_in_percent() -> None:
     risk, chance = Objective("death", cost=True, probability=True), Objective("gold", probability=True)
-    words = read(answer([-0.07, 0.9], original=[-0.0968, 0.9], objectives=(risk, chance))._repr_html_()).words
+    words = Markup(answer([-0.07, 0.9], original=[-0.0968, 0.9], objectives=(risk, chance))._repr_html_()).words
     assert "9.68 → 7 %" in words
     assert "90 % (unchanged)" in words
 
 
 def test_an_unchanged_number_has_few_digits_and_a_changed_one_all() -> None:
     found = answer([6.123456, -2.345678], original=[8.0, -2.345678])
-    words = read(found._repr_html_()).words
+    words = Markup(found._repr_html_()).words
     assert "8 → 6.123456" in words
     assert "2.35 steps (unchanged)" in words
 
@@ -230,7 +198,7 @@ def test_an_answer_without_a_command_has_no_picture() -> None:
 def test_a_long_name_is_whole_in_the_picture() -> None:
     name = "a very long name of an objective"
     found = answer([6.3, -2.0], objectives=(Objective(name), TIME))
-    assert name in read(found._repr_html_()).words
+    assert name in Markup(found._repr_html_()).words
 
 
 def test_outcomes_have_colours_of_their_own() -> None:
@@ -240,7 +208,7 @@ def test_outcomes_have_colours_of_their_own() -> None:
 
 
 def test_a_flip_map_shows_its_picture_and_its_summary() -> None:
-    reader = read(flip_map()._repr_html_())
+    reader = Markup(flip_map()._repr_html_())
     [source] = [attributes["src"] for tag, attributes in reader.tags if tag == "img"]
     picture = Image.open(io.BytesIO(base64.b64decode(source.removeprefix("data:image/png;base64,"))))
     assert picture.format == "PNG"
@@ -253,10 +221,10 @@ def test_a_flip_map_shows_its_picture_and_its_summary() -> None:
 
 def test_an_agent_shows_what_it_is() -> None:
     measured = agent(achieved=np.array([[1.0, -1.0], [2.0, -9.0]]))
-    words = read(measured._repr_html_()).words
+    words = Markup(measured._repr_html_()).words
     assert words[0] == "mine"
     assert words[1:3] == ["environment", f"deep-sea-treasure. {measured.environment.description}"]
     assert words[3:5] == ["objectives", "treasure 1 to 124, time 1 to 40 steps"]
     assert words[5:7] == ["actions", "up, down, left, right"]
     assert words[7:] == ["front", "2 points", "reached", "1 of 2"]
-    assert read(agent()._repr_html_()).words[-1] == "not measured"
+    assert Markup(agent()._repr_html_()).words[-1] == "not measured"

@@ -168,7 +168,7 @@ def test_bounds_are_rounded_to_the_side_on_which_they_stay_true(seed: int) -> No
     number = float(np.random.default_rng(seed).lognormal(sigma=3))
     assert number * (1 - 1e-2) <= float(rounded_down(number)) <= number
     assert number <= float(rounded_up(number, 2)) * (1 + 1e-11)
-    assert float(rounded_up(number, 2)) <= max(0.01, 1.1 * number)
+    assert float(rounded_up(number, 2)) <= 1.1 * number
 
 
 def test_the_old_number_has_the_digits_that_show_the_change() -> None:

@@ -13,12 +13,11 @@ from paretofoil.search import NearestFront
 from paretofoil.show.landscape import (
     IN_SLICE,
     Landscape,
-    as_shown,
     draw_landscape,
     landscape,
     margin_label,
 )
-from paretofoil.show.numbers import short
+from paretofoil.show.numbers import as_shown, short
 from paretofoil.show.palette import BLUE
 from paretofoil.study import Case, Row
 from paretofoil.study.case import enumerate_cases, make_case_question

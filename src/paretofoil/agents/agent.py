@@ -90,7 +90,7 @@ class Agent:
         """
         space = self.environment.action_space
         if space is None:
-            raise InvalidInput.expected("an agent with continuous actions", self.name)
+            raise InvalidInput.expected("an agent with continuous actions", f"{self.name} with discrete ones")
         if self.environment.bounds is None:
             return space
         [low], [high] = self.environment.bounds(np.asarray(state)[None])
@@ -144,7 +144,9 @@ class Agent:
         best action with probability 1.
         """
         flat, valid, _ = self._locate(state)
-        return self._query(flat, valid, as_vector(command, "the remaining command", self.space.dim))[0]
+        remaining = as_vector(command, "the remaining command", self.space.dim)
+        [scores] = query(self.discrete_policy, flat[None], remaining[None])
+        return probabilities(self.discrete_policy, scores, np.flatnonzero(valid).tolist())
 
     def act(self, state: Any, command: Any) -> int | np.ndarray:
         """Return the greedy action in a state under a command: the most probable valid action, or the amounts."""
@@ -172,23 +174,15 @@ class Agent:
             if self.environment.bounds is not None:
                 [amounts] = np.clip(amounts, *self.environment.bounds(flat[None]))
             return Decision(flat, remaining, (), -1, before, snapshot=snapshot, amounts=amounts)
-        _, action = self._query(flat, valid, remaining)
+        [action] = greedy_actions(query(self.discrete_policy, flat[None], remaining[None]), valid[None]).tolist()
         return Decision(flat, remaining, tuple(np.flatnonzero(valid).tolist()), action, before, snapshot=snapshot)
-
-    def _query(self, state: np.ndarray, valid: np.ndarray, command: np.ndarray) -> tuple[np.ndarray, int]:
-        """Return the probabilities and the greedy action."""
-        scores = query(self.discrete_policy, state[None], command[None])
-        [action] = greedy_actions(scores, valid[None]).tolist()
-        return probabilities(self.discrete_policy, scores[0], np.flatnonzero(valid).tolist()), action
 
     def _locate(self, state: Any) -> tuple[np.ndarray, np.ndarray, Any]:
         """Return the encoded state, the mask of its valid actions, and a snapshot of the environment or None."""
         flat = self._flatten(state)
-        if self.environment.finite:
-            return flat, *locate(self.environment, flat)
-        if self.environment.locate is None:
+        snapshot = locate(self.environment, flat)
+        if snapshot is None:
             return flat, np.ones(len(self.actions), dtype=bool), None
-        snapshot = self.environment.locate(flat)
         return flat, self.batch_env().restore(snapshot, np.zeros(1, dtype=np.int64)).masks[0], snapshot
 
     def _flatten(self, state: Any) -> np.ndarray:

@@ -2,7 +2,7 @@
 
 Such a file is an archive of a pickled module and of the numbers of its tensors. A pickle is a program that names and
 calls functions. Here it is not executed: `read_pickle` returns names as `Name` and calls as `Call`. A name that is not
-allowed, or an instruction that `torch.save` does not use, is an error.
+in the list of supported ones, or an instruction that `torch.save` does not use, is an error.
 """
 
 import hashlib
@@ -29,7 +29,7 @@ MAX_BYTES = 1 << 18
 """The largest pickle: fifty times the size for known networks. The numbers of the tensors are not part of it."""
 DICTIONARY = "collections OrderedDict"
 _MARK = object()
-_NAMES_ONLY = "with allowed names only"
+_NAMES_ONLY = "with supported classes and functions only"
 
 
 @dataclass(frozen=True)
@@ -226,11 +226,10 @@ def read_checkpoint(path: str | Path) -> Checkpoint:
     """Return the PCN of a file of MORL-Baselines (`PCN.save`) or of the authors."""
     data = read_bytes(Path(path), "a checkpoint")
     try:
-        archive = _Archive.open(data)
-        return _read_network(archive, hashlib.sha256(data).hexdigest())
+        return _read_network(_open_archive(data), hashlib.sha256(data).hexdigest())
     except InvalidInput as error:
         other = _other_kind(data)
-        if other is None or _NAMES_ONLY in str(error):  # it names the class
+        if other is None or _NAMES_ONLY in str(error):  # the error names the class
             advice = "" if other is None else f". The file is {other}"
             raise InvalidInput(f"{path}: {error}{advice}") from None
         raise InvalidInput(f"{path}: expected a PCN of MORL-Baselines or of the authors, got {other}") from None
@@ -257,31 +256,28 @@ def _other_kind(data: bytes) -> str | None:
     return next((kind for text, kind in _OTHER_KINDS if text in data), None)
 
 
-@dataclass(frozen=True, eq=False)
-class _Archive:
-    """The files of a checkpoint. Compressed files are refused: they could be larger than the archive."""
+Read = Callable[[str], bytes]
+"""The name of a file in an archive -> its content."""
 
-    files: zipfile.ZipFile
-    folder: str
 
-    @classmethod
-    def open(cls, data: bytes) -> "_Archive":
+def _open_archive(data: bytes) -> Read:
+    """Return a function that reads the files of a checkpoint.
+
+    Compressed files are refused: they could be larger than the archive.
+    """
+    try:
+        files = zipfile.ZipFile(io.BytesIO(data))
+    except _BROKEN:
+        raise InvalidInput.expected("an archive of torch.save", f"{len(data):,} bytes of another format") from None
+    folders = [name.removesuffix("/data.pkl") for name in files.namelist() if name.endswith("/data.pkl")]
+    if len(folders) != 1:
+        raise InvalidInput.expected("an archive of torch.save with one data.pkl", len(folders))
+    [folder] = folders
+
+    def read(name: str) -> bytes:
         try:
-            files = zipfile.ZipFile(io.BytesIO(data))
-        except _BROKEN:
-            raise InvalidInput.expected("an archive of torch.save", f"{len(data):,} bytes of another format") from None
-        folders = [name.removesuffix("/data.pkl") for name in files.namelist() if name.endswith("/data.pkl")]
-        if len(folders) != 1:
-            raise InvalidInput.expected("an archive of torch.save with one data.pkl", len(folders))
-        archive = cls(files, folders[0])
-        if archive.byte_order != b"little":
-            raise InvalidInput.expected("little-endian numbers", brief(archive.byte_order))
-        return archive
-
-    def read(self, name: str) -> bytes:
-        try:
-            info = self.files.getinfo(f"{self.folder}/{name}")
-            content = self.files.read(info) if info.compress_type == zipfile.ZIP_STORED else None
+            info = files.getinfo(f"{folder}/{name}")
+            content = files.read(info) if info.compress_type == zipfile.ZIP_STORED else None
         except KeyError:
             raise InvalidInput.expected(f"{name} in the archive", "an archive without it") from None
         except _BROKEN:
@@ -290,29 +286,30 @@ class _Archive:
             raise InvalidInput.expected(f"{name} to be stored without compression", "a compressed file")
         return content
 
-    @property
-    def byte_order(self) -> bytes:
-        return self.read("byteorder") if f"{self.folder}/byteorder" in self.files.namelist() else b"little"
+    byte_order = read("byteorder") if f"{folder}/byteorder" in files.namelist() else b"little"
+    if byte_order != b"little":
+        raise InvalidInput.expected("little-endian numbers", f"byte order {brief(byte_order)}")
+    return read
 
 
 _BROKEN = (zipfile.BadZipFile, zlib.error, struct.error, ValueError, EOFError, OSError, RuntimeError, OverflowError)
 """The errors of zipfile for broken archives; an encrypted archive is a RuntimeError."""
 
 
-def _read_network(archive: _Archive, sha256: str) -> Checkpoint:
-    network = read_pickle(archive.read("data.pkl"), ALLOWED)
+def _read_network(read: Read, sha256: str) -> Checkpoint:
+    network = read_pickle(read("data.pkl"), ALLOWED)
     if not isinstance(network, Call) or network.name not in CLASSES:
         classes = ", ".join(name.replace(" ", ".") for name in CLASSES)
         raise InvalidInput.expected(f"a network of a class among {classes}", _name(network))
     continuous = "Continuous" in network.name
-    (weight, bias), *others = _read_sequence(archive, network, "c_emb", _SIGMOID)
+    (weight, bias), *others = _read_sequence(read, network, "c_emb", _SIGMOID)
     with np.errstate(all="ignore"):  # the policy refuses what is not finite
-        scaled = (weight * _read_factor(archive, network, weight.shape[1])).astype(np.float32)
+        scaled = (weight * _read_factor(read, network, weight.shape[1])).astype(np.float32)
     return Checkpoint(
         origin=CLASSES[network.name],
-        state=_read_sequence(archive, network, "s_emb", _SIGMOID),
+        state=_read_sequence(read, network, "s_emb", _SIGMOID),
         command=((scaled, bias), *others),
-        head=_read_sequence(archive, network, "fc", None if continuous else _LOG_SOFTMAX),
+        head=_read_sequence(read, network, "fc", None if continuous else _LOG_SOFTMAX),
         sha256=sha256,
         continuous=continuous,
     )
@@ -322,28 +319,28 @@ def read_actor(path: str | Path) -> dict[str, np.ndarray]:
     """Return the weights of the actor by name, from a file of CAPQL or GPI-LS with continuous actions."""
     data = read_bytes(Path(path), "an actor")
     try:
-        archive = _Archive.open(data)
-        stored = read_pickle(archive.read("data.pkl"), ALLOWED)
+        read = _open_archive(data)
+        stored = read_pickle(read("data.pkl"), ALLOWED)
         weights = stored.get(_POLICY) if isinstance(stored, dict) else None
         if not isinstance(weights, dict) or not weights:
             got = _other_kind(data) or _name(stored)
             raise InvalidInput.expected("an actor of CAPQL or GPI-LS with continuous actions", got)
-        return {str(name): _read_tensor(archive, value, str(name)) for name, value in weights.items()}
+        return {str(name): _read_tensor(read, value, str(name)) for name, value in weights.items()}
     except InvalidInput as error:
         advice = "; save the agent with save_replay_buffer=False" if b"replay_buffer" in data else ""
         raise InvalidInput(f"{path}: {error}{advice}") from None
 
 
-def _read_factor(archive: _Archive, network: Call, size: int) -> np.ndarray:
+def _read_factor(read: Read, network: Call, size: int) -> np.ndarray:
     """Return the scaling factors (size,) of commands, which are an attribute or a parameter of the network."""
     value = _attribute(network, "scaling_factor", None) or _attribute(network, "_parameters", {}).get("scaling_factor")
-    factor = _read_tensor(archive, value, "scaling_factor").reshape(-1)
+    factor = _read_tensor(read, value, "scaling_factor").reshape(-1)
     if factor.size != size:
         raise InvalidInput.expected(f"a scaling_factor of {size} numbers", factor.size)
     return factor.astype(np.float64)
 
 
-def _read_sequence(archive: _Archive, network: Call, name: str, last: str | None) -> tuple[Layer, ...]:
+def _read_sequence(read: Read, network: Call, name: str, last: str | None) -> tuple[Layer, ...]:
     """Return the affine layers of a Sequential of Linear, ReLU, ..., Linear and a last activation, if there is one."""
     sequence = _attribute(network, "_modules", {}).get(name)
     parts = list(_attribute(sequence, "_modules", {}).values())
@@ -354,12 +351,12 @@ def _read_sequence(archive: _Archive, network: Call, name: str, last: str | None
     if kinds != [_LINEAR, _RELU] * ((len(parts) - len(ends)) // 2) + ends:
         form = f"Linear layers with a ReLU after each but the last and a {ends[-1].split()[-1]} at the end"
         raise InvalidInput.expected(f"{name} to be {form}", ", ".join(kind.split()[-1] for kind in kinds))
-    return tuple(_read_linear(archive, part, name) for part in parts[::2])
+    return tuple(_read_linear(read, part, name) for part in parts[::2])
 
 
-def _read_linear(archive: _Archive, part: Any, name: str) -> Layer:
+def _read_linear(read: Read, part: Any, name: str) -> Layer:
     parameters = _attribute(part, "_parameters", {})
-    weight, bias = (_read_tensor(archive, parameters.get(key), f"{name} {key}") for key in ("weight", "bias"))
+    weight, bias = (_read_tensor(read, parameters.get(key), f"{name} {key}") for key in ("weight", "bias"))
     if weight.ndim != 2 or bias.shape != weight.shape[:1] or not weight.size:
         got = f"shapes {weight.shape} and {bias.shape}"
         raise InvalidInput.expected(f"a weight and a bias of matching shapes in {name}", got)
@@ -367,14 +364,14 @@ def _read_linear(archive: _Archive, part: Any, name: str) -> Layer:
         return weight.astype(np.float32), bias.astype(np.float32)
 
 
-def _read_tensor(archive: _Archive, value: Any, name: str) -> np.ndarray:
+def _read_tensor(read: Read, value: Any, name: str) -> np.ndarray:
     """Return the numbers of a tensor or parameter."""
     if isinstance(value, Call) and value.name == _PARAMETER and value.arguments:
         value = value.arguments[0]
     if not isinstance(value, Call) or value.name != _TENSOR or len(value.arguments) < 4:
         raise InvalidInput.expected(f"{name} to be a tensor", _name(value))
     stored, offset, shape, stride = value.arguments[:4]
-    numbers = _read_storage(archive, stored, name)
+    numbers = _read_storage(read, stored, name)
     if not _are_sizes(shape) or not _are_sizes((offset,)) or stride != _contiguous(shape):
         raise InvalidInput.expected(f"{name} to be a contiguous tensor", f"shape {brief(shape)}, {brief(stride)}")
     size = math.prod(shape)
@@ -383,20 +380,20 @@ def _read_tensor(archive: _Archive, value: Any, name: str) -> np.ndarray:
     return numbers[offset : offset + size].reshape(shape)
 
 
-def _read_storage(archive: _Archive, stored: Any, name: str) -> np.ndarray:
+def _read_storage(read: Read, stored: Any, name: str) -> np.ndarray:
     reference = stored.reference if isinstance(stored, Stored) else ()
     if not isinstance(reference, tuple) or len(reference) < 3 or reference[0] != "storage":
         raise InvalidInput.expected(f"{name} to be stored in the archive", brief(reference))
     kind, key = reference[1], reference[2]
     if not isinstance(kind, Name) or kind.name not in _STORAGES or not isinstance(key, str):
         raise InvalidInput.expected(f"{name} to be stored in single or double precision", _name(kind))
-    data = archive.read(f"data/{key}")
+    data = read(f"data/{key}")
     dtype = np.dtype(_STORAGES[kind.name])
     return np.frombuffer(data[: len(data) // dtype.itemsize * dtype.itemsize], dtype)
 
 
 def _attribute(module: Any, name: str, default: Any) -> Any:
-    """Return an attribute of a pickled module, or the default."""
+    """Return an attribute of a pickled module, or the default if it is missing or of another kind."""
     state = module.state if isinstance(module, Call) else None
     value = state.get(name, default) if isinstance(state, dict) else default
     return value if default is None or isinstance(value, dict) else default

@@ -26,7 +26,7 @@ from paretofoil.envs.front import known_front
 from paretofoil.pcn.policy import PCN, Layer, PCNActor, PCNPolicy
 
 FAITHFUL = 0.01
-"""A point of the environment's front is kept if the achieved return is within this scaled distance."""
+"""A point of the environment's front is kept if the return of its rollout is within this scaled distance of it."""
 BOX_DECIMALS = 3
 """The authors trained with the paper's box, rounded to this many decimals."""
 MAX_ROWS = 10_000
@@ -148,11 +148,11 @@ def read_front(file: str | Path, objectives: Sequence[Objective], entry: envs.Ca
 
 
 def _find_front(entry: envs.CatalogueEntry, policy: PCN, space: CommandSpace) -> FrontRows:
-    """Return the points of the environment's front that the policy reaches, each with its best horizon."""
+    """Return the points of the environment's front that the policy reaches, each with the best horizon for it."""
     points = None if entry.stochastic else known_front(entry)  # one episode is not enough in a stochastic environment
     if points is None:
         reason = "is stochastic" if entry.stochastic else "has no known front"
-        raise InvalidInput.expected(f"the file of a front (front=...), because {entry.name} {reason}", None)
+        raise InvalidInput.expected(f"the file of a front (front=...), because {entry.name} {reason}", "no file")
     shape, size = (len(points), min(entry.max_steps, MAX_HORIZON) if space.dim > points.shape[1] else 1), space.dim
     commands = np.ones((*shape, size))  # (points, horizons, c)
     commands[:, :, : points.shape[1]] = points[:, None]
@@ -161,7 +161,7 @@ def _find_front(entry: envs.CatalogueEntry, policy: PCN, space: CommandSpace) ->
     episodes = run_episodes(envs.make_batch(entry), greedy(policy), flat, np.zeros(len(flat), dtype=np.uint64))
     returns = np.concatenate([episodes.returns, flat[:, points.shape[1] :]], axis=1)  # a horizon counts as reached
     distance = space.distance(flat, returns).reshape(shape)
-    unused = np.abs(flat[:, -1] - episodes.lengths).reshape(shape)  # of equal distances, the horizon that is used up
+    unused = np.abs(flat[:, -1] - episodes.lengths).reshape(shape)  # breaks ties
     best = commands[np.arange(len(points)), np.lexsort((unused, distance), axis=1)[:, 0]]
     kept = best[distance.min(axis=1) <= FAITHFUL]
     if not len(kept):

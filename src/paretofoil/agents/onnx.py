@@ -27,12 +27,14 @@ from paretofoil.core.feature import Feature
 from paretofoil.core.json import brief_words
 
 ACTIVATION_ROUNDINGS = 128.0
-"""Roundings that an activation of onnxruntime is allowed. Its library MLAS (core/mlas/lib/tanh.cpp and logistic.cpp)
-clamps inputs to -9 ... 9 and -18 ... 18, where tanh and sigmoid are constant up to half a rounding, and divides two
-polynomials of up to 13 roundings each, with Eigen's coefficients. The worst of 4 million float32 numbers of all sizes
-needs 5.2, and a float64 number 8 (`benchmarks/activation_errors.py`)."""
+"""The rounding error allowed for an activation of onnxruntime, in unit roundoffs.
+
+Its library MLAS (core/mlas/lib/tanh.cpp and logistic.cpp) clamps inputs to -9 ... 9 and -18 ... 18, where tanh and
+sigmoid are constant up to half a rounding, and divides two polynomials of up to 13 roundings each, with Eigen's
+coefficients. The worst of 4 million float32 numbers of all sizes needs 5.2, and a float64 number 8
+(`benchmarks/activation_errors.py`)."""
 SPARE_OPERATIONS = 8
-"""Roundings that each operation is allowed beside its terms: onnxruntime fuses neighbouring ones into weights."""
+"""Roundings allowed for each operation beside those of its terms: onnxruntime fuses operations into weights."""
 PRECISIONS = {1: torch.float32, 10: torch.float16, 11: torch.float64}
 """By ONNX's number of the type."""
 
@@ -66,14 +68,9 @@ def from_onnx(
         _check_names(network, inputs, without_command=space is None)
     except InvalidInput as error:
         raise InvalidInput(f"{file}: {error}") from None
-    changes: dict[str, Any] = {"free": free, "constraints": constraints}
-    if actions is not None and outputs is None:
-        return from_torch(network, state, space, inputs=inputs, actions=actions, **changes)
-    if actions is not None:
-        raise InvalidInput.expected(
-            "either actions=... (for amounts) or outputs=...", f"both, with outputs={outputs!r}"
-        )
-    return from_torch(network, state, space, inputs=inputs, outputs=outputs, **changes)
+    options: dict[str, Any] = {"outputs": outputs, "actions": actions, "free": free, "constraints": constraints}
+    policy: TorchPolicy | TorchActor = from_torch(network, state, space, inputs=inputs, **options)
+    return policy
 
 
 def _check_names(network: "OnnxNetwork", inputs: str | Mapping[str, str], *, without_command: bool) -> None:
@@ -118,7 +115,7 @@ class OnnxNetwork(nn.Module):
         self.names = [value.name for value in inputs]
         kind = inputs[0].type.tensor_type.elem_type if inputs else 0
         if kind not in PRECISIONS or not model.graph.output:
-            raise InvalidInput.expected("a network of floating-point numbers with an output", f"type {kind}")
+            raise InvalidInput.expected("a network with floating-point inputs and an output", f"inputs of type {kind}")
         self.register_buffer("precision", torch.zeros(1, dtype=PRECISIONS[kind]))  # of its inputs
         self.eval()
 
@@ -242,7 +239,7 @@ def _clip(inputs: Sequence[Any], attributes: Attributes) -> Any:
 
 
 def _reshape(inputs: Sequence[Any], attributes: Attributes) -> Any:
-    """Reshape; a size of 0 keeps the size of that axis, unless `allowzero` is set."""
+    """Return a reshaped value; a size of 0 keeps the size of that axis, unless `allowzero` is set."""
     old = () if attributes.get("allowzero") else inputs[0].shape
     new = _setting(inputs, attributes, 1, "shape")
     return inputs[0].reshape([old[i] if size == 0 and i < len(old) else size for i, size in enumerate(new)])
@@ -286,7 +283,7 @@ def _slice(inputs: Sequence[Any], attributes: Attributes) -> Any:
 
 
 def _convolution(inputs: Sequence[Any], attributes: Attributes) -> Any:
-    """Convolution; `pads` has the starts of all axes, then the ends."""
+    """Return a convolution; `pads` has the starts of all axes, then the ends."""
     axes = inputs[1].ndim - 2
     pads = attributes.get("pads", [0] * 2 * axes)
     if attributes.get("auto_pad", "NOTSET") != "NOTSET" or pads[:axes] != pads[axes:] or axes not in (1, 2):
@@ -352,7 +349,7 @@ EXACT = {
     *("Squeeze", "Unsqueeze", "Transpose", "Concat", "Split", "Slice", "Gather", "GatherND", "Tile", "Pad", "EyeLike"),
     *("Where", "Neg", "Abs", "Relu", "Max", "Min", "Clip", "ReduceMax", "ReduceMin", "Not", "And", "Or", "If"),
 }
-"""Operations of weights alone whose result is the same whoever computes it."""
+"""Operations that have no rounding error, so that every implementation returns the same result for weights."""
 _TORCH = ("Add", "Sub", "Mul", "Div", "Neg", "Pow", "MatMul", "Abs", "Relu", "Sigmoid", "Tanh", "Exp", "Log", "Where")
 """Operations that torch has under the same name, without attributes."""
 OPERATIONS: dict[str, Operation] = {
@@ -381,7 +378,7 @@ OPERATIONS: dict[str, Operation] = {
         inputs[0] * attributes.get("alpha", 0.2) + attributes.get("beta", 0.5), 0.0, 1.0
     ),
     "Conv": _convolution,
-    # As a sum with zeros of that shape.
+    # The sum with zeros of the new shape is broadcast to it.
     "Expand": lambda inputs, attributes: inputs[0] + torch.zeros(_setting(inputs, attributes, 1, "shape")).double(),
     "Gemm": _gemm,
     "Clip": _clip,

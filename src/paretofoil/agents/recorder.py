@@ -36,10 +36,12 @@ MAX_UNITS = 8192
 FLOAT32 = 2.0**-24
 """The unit roundoff of float32."""
 ACTIVATION_ROUNDINGS = 32.0
-"""Roundings that an activation of torch is allowed. Of all float16 and bfloat16 numbers, and of 4 million float32
-numbers of all sizes, the worst needs 2.3 (`benchmarks/activation_errors.py`)."""
+"""The rounding error allowed for an activation of torch, in unit roundoffs.
+
+Of all float16 and bfloat16 numbers, and of 4 million float32 numbers of all sizes, the worst needs 2.3
+(`benchmarks/activation_errors.py`)."""
 SPARE_OPERATIONS = 3
-"""Roundings that each operation of torch is allowed beside its terms: of a scalar, or of conversions by autocast."""
+"""Roundings allowed for each operation of torch beside those of its terms: for a scalar, or by autocast."""
 Arguments = tuple[Any, ...]
 Nodes = tuple[int, ...]
 Named = dict[str, Any]
@@ -145,7 +147,7 @@ class Recording:
             self.unknown = f"numbers up to {largest:.2g} may be too large for a format that ends at {self.largest:.2g}"
 
     def activate(self, function: Function, symbol: "Symbol", beyond: float = 0.0, limit: float = np.inf) -> "Symbol":
-        """Return a node of a function of each entry of a symbol.
+        """Return the symbol of a new node that applies a function to each entry.
 
         `beyond` is the difference between the module's formula and the exact function, without rounding errors. The
         result never exceeds `limit`.
@@ -207,7 +209,7 @@ class Recording:
         return Affine(flat[:, 0].copy(), weights or {0: np.zeros((len(flat), len(self.sizes[0])))})
 
     def is_activated(self, function: Function, symbol: "Symbol", output: "Symbol") -> bool:
-        """Return whether an output is the function of a symbol."""
+        """Return whether an output is this function, applied to this symbol."""
         if len(output.nodes) != 1 or output.nodes[0] == 0 or output.numel() != len(self.sizes[output.nodes[0]]):
             return False
         [k] = output.nodes
@@ -318,7 +320,7 @@ class Symbol(Tensor):
 
     @property
     def error(self) -> Tensor:
-        """The rounding errors, like `basis`."""
+        """The rounding errors of the constants and coefficients, in the shape of `basis`."""
         return self._rows(1)
 
     def _rows(self, part: int) -> Tensor:
@@ -329,12 +331,12 @@ class Symbol(Tensor):
 
     @property
     def is_constant(self) -> bool:
-        """Whether it is made of the state alone."""
+        """Whether it depends on the state alone."""
         return not self.nodes
 
     @property
     def is_exact(self) -> bool:
-        """Whether no number is rounded."""
+        """Whether it has no rounding error."""
         return not (self.constants[1].any() or self.terms[1].any())
 
     @property
@@ -543,7 +545,7 @@ def _with_rounding(symbol: Symbol, constants: Tensor, terms: Tensor, count: int,
 
 
 def _scaled_by(symbol: Symbol, factor: Tensor, off: Tensor | None = None) -> Symbol:
-    """Return the products of the entries with numbers of the same shape, which may be off."""
+    """Return the products of the entries with numbers of the same shape, which may have the errors `off`."""
     factor, parts = factor.flatten(), []
     off = None if off is None else off.flatten()
     for part, which in ((symbol.constants, slice(None)), (symbol.terms, symbol.places)):
@@ -864,7 +866,7 @@ def _sum(function: Any, args: Arguments, kwargs: Named) -> Any:
 
 
 def _difference(function: Any, args: Arguments, kwargs: Named) -> Any:
-    """Difference; x - logsumexp(x) is a log_softmax, as in torch's distributions."""
+    """Record a difference; x - logsumexp(x) is a log_softmax, as in torch's distributions."""
     total = args[1] if len(args) > 1 else kwargs.get("other")
     if not any(symbol.tail for symbol in symbols_in((args, kwargs))):
         return _sum(function, args, kwargs)
@@ -896,7 +898,7 @@ def _quotient(function: Any, args: Arguments, kwargs: Named) -> Any:
 
 
 def _power(function: Any, args: Arguments, kwargs: Named) -> Any:
-    """A power with a small whole exponent, as a product."""
+    """Record a power with a small whole exponent, as a product."""
     base, exponent = (*args, *kwargs.values())
     if isinstance(exponent, Tensor) and not isinstance(exponent, Symbol) and exponent.numel() == 1:
         exponent = exponent.item()
@@ -925,7 +927,7 @@ def _linear(function: Any, args: Arguments, kwargs: Named) -> Any:
 
 
 def _reduction(function: Any, args: Arguments, kwargs: Named) -> Any:
-    """Sum or average some axes."""
+    """Record a sum or an average over some axes."""
     x, ones = args[0], torch.ones(args[0].shape, dtype=torch.float64)
     shares = function(ones, *args[1:], **kwargs)
     dim = args[1] if len(args) > 1 else kwargs.get("dim")
@@ -937,7 +939,7 @@ def _reduction(function: Any, args: Arguments, kwargs: Named) -> Any:
 
 
 def _convolution(function: Any, args: Arguments, kwargs: Named) -> Any:
-    """Convolution, for commands as image planes; the bias has one number per channel."""
+    """Record a convolution, for commands as image planes; the bias has one number per channel."""
     bias = args[2] if len(args) > 2 else kwargs.pop("bias", None)
     result = linear_in_one(function, (*args[:2], None, *args[3:]), kwargs)
     result.recording.unknown = "convolutions are computed in several ways, which round differently"
@@ -945,7 +947,7 @@ def _convolution(function: Any, args: Arguments, kwargs: Named) -> Any:
 
 
 def _einsum(function: Any, args: Arguments, kwargs: Named) -> Any:
-    """Contract tensors, in any order. The number of terms is the product of the sizes of all contracted axes."""
+    """Record a contraction of tensors. The number of terms is the product of the sizes of the contracted axes."""
     equation, tensors = args[0], args[1] if isinstance(args[1], list | tuple) else args[1:]
     inputs, _, output = equation.replace(" ", "").partition("->")
     sizes: dict[str, int] = {}
@@ -1016,14 +1018,14 @@ def _celu(x: Any, alpha: float = 1.0) -> Any:
 
 
 def _softplus(x: Any, beta: float = 1.0, threshold: float = 20.0) -> Any:
-    """Softplus; above the default threshold its difference from the identity is below float32 precision."""
+    """Return the softplus; above the default threshold it differs from the identity by less than float32 shows."""
     if threshold < 20.0:
         raise NotWhiteBox(f"softplus that is linear above {threshold:g}")
     return x.recording.activate("softplus", x * beta, beyond=float(np.exp(-threshold))) / beta
 
 
 def _product(function: Any, args: Arguments, kwargs: Named) -> Any:
-    """Product; x sigmoid(x) is a SiLU, as ONNX exporters write it."""
+    """Record a product; x sigmoid(x) is a SiLU, as ONNX exporters write it."""
     symbols = symbols_in((args, kwargs))
     if len(symbols) == 2:
         for x, gate in (symbols, symbols[::-1]):
@@ -1150,7 +1152,7 @@ def attention(
     scale: float | None = None,
     enable_gqa: bool = False,
 ) -> Any:
-    """Scaled dot-product attention, by its formula."""
+    """Return scaled dot-product attention, by its formula."""
     if dropout_p or enable_gqa:
         raise NotWhiteBox("attention with dropout or with groups of heads")
     scores = (query @ key.transpose(-1, -2)) * (query.shape[-1] ** -0.5 if scale is None else scale)
@@ -1187,7 +1189,7 @@ def _multi_head_attention(
     is_causal: bool = False,
     **others: Any,
 ) -> Any:
-    """The attention of nn.MultiheadAttention, of tensors (time, batch, size)."""
+    """Return the attention of nn.MultiheadAttention, of tensors (time, batch, size)."""
     extras = (bias_k, bias_v, key_padding_mask, *others.values())
     if (training and dropout_p) or add_zero_attn or any(extra is not None for extra in extras) or query.ndim != 3:
         raise NotWhiteBox("attention with dropout in training mode, padding or additional keys")
@@ -1219,7 +1221,7 @@ def _normalised(x: Any, count: int, eps: float, *, centered: bool) -> Any:
 
 
 def _divided(rows: Any, count: int, eps: float) -> Any:
-    """Divide rows by their root mean square. The natural ranges hold for rounded numbers, too."""
+    """Divide rows by their root mean square. The limits of its nodes hold for rounded numbers, too."""
     recording, flat = rows.recording, rows.reshape(-1)
     gamma, kind = recording.gamma(count), Product(count)
     if rows.is_constant:
@@ -1279,13 +1281,13 @@ def _rnn_cell(squash: Callable[[Any], Any]) -> Callable[..., Any]:
 
 
 def _gates(x: Any, hidden: Any, weights: Sequence[Tensor]) -> list[Any]:
-    """Return what a recurrent cell makes of its input and of its memory, by linear layers."""
+    """Return the linear layers of a recurrent cell, of its input and of its memory."""
     linear, biases = torch.nn.functional.linear, weights[2:] or (None, None)
     return [linear(given, weight, bias) for given, weight, bias in zip((x, hidden), weights[:2], biases, strict=True)]
 
 
 def _recurrent(cell: Callable[..., Any], is_lstm: bool = False) -> Callable[..., Any]:
-    """Return a recurrent network of several layers and steps, by its cell."""
+    """Return the operation of a recurrent network of several layers and steps, given its cell."""
 
     def operation(
         x: Any,
@@ -1319,7 +1321,7 @@ def _recurrent(cell: Callable[..., Any], is_lstm: bool = False) -> Callable[...,
 
 
 def _plain(make: Callable[..., Tensor]) -> Operation:
-    """Return an operation that needs no more than the shape, the number format and the device of a symbol."""
+    """Return an operation that uses only the shape, the number format and the device of a symbol."""
 
     def operation(function: Any, args: Arguments, kwargs: Named) -> Any:
         like = torch.zeros(args[0].shape, dtype=args[0].dtype, device=args[0].device)
@@ -1342,7 +1344,7 @@ def _assign(function: Any, args: Arguments, kwargs: Named) -> None:
 
 
 def _logsumexp(x: Symbol, dim: Any, keepdim: bool = False) -> Any:
-    """logsumexp; supported only as a part of log_softmax."""
+    """Return a logsumexp, which is supported only as a part of log_softmax."""
     axes = [dim] if isinstance(dim, int) else list(dim)
     if not keepdim or axes not in ([-1], [x.ndim - 1]):
         raise NotWhiteBox("logsumexp of values that depend on the command")
@@ -1352,7 +1354,7 @@ def _logsumexp(x: Symbol, dim: Any, keepdim: bool = False) -> Any:
 
 
 def _same(function: Any, args: Arguments, kwargs: Named) -> Any:
-    """x == x, which checks for NaN."""
+    """Return True for every entry of x == x, which programs use to check for NaN."""
     if kwargs or len(args) != 2 or args[0] is not args[1]:
         raise NotWhiteBox("a comparison (eq) of values that depend on the command")
     return torch.ones(args[0].shape, dtype=torch.bool)

@@ -24,7 +24,7 @@ from paretofoil.core.feature import Feature, Features, name_numbers, read_featur
 from paretofoil.envs.observations import find_observations
 
 WHOLE = "observation"
-"""The name of the only part of an observation that is not a Dict."""
+"""The name under which an observation that is not a Dict is its only part."""
 
 
 def from_sb3(
@@ -80,12 +80,12 @@ def from_sb3(
     if free is not None:
         features = _features(model, network, free, space, constraints, environment)
         features = replace(features, example=None if is_random else np.array(state, dtype=np.float64))
-    if outputs:
-        if actions is not None:
-            raise InvalidInput.expected("actions=... only for a model with continuous actions", repr(actions))
-        policy: TorchPolicy | TorchActor = as_torch_policy(network, state, space, features, outputs=outputs)
-    else:
-        policy = as_torch_policy(network, state, space, features, actions=_action_space(model, actions))
+    if outputs and actions is not None:
+        raise InvalidInput.expected("actions=... only for a model with continuous actions", repr(actions))
+    own_actions = None if outputs else _action_space(model, actions)
+    policy: TorchPolicy | TorchActor = as_torch_policy(
+        network, state, space, features, outputs=outputs, actions=own_actions
+    )
     _check_predictions(policy, network, model, state, issued)
     return policy
 

@@ -147,7 +147,7 @@ class AgentDocument(Document):
     def check(self) -> None:
         for name, value in self.environment.kwargs.items():
             if name in _RESERVED:
-                raise InvalidInput.expected("only arguments of the environment's constructor", name)
+                raise InvalidInput.expected("arguments of the environment's constructor only", name)
             _check_argument(value)
 
 

@@ -612,7 +612,7 @@ class WhiteBoxQModulePolicy(QModulePolicy):
     rows: WhiteBoxTorchPolicy
 
     def fold_values(self, state: np.ndarray) -> FoldedValues:
-        """Return the values at one state as layers of the preferences, compared with the module on random ones."""
+        """Return the values at one state as layers that take the preferences, checked on random preferences."""
         return FoldedValues(self.rows.fold(state))
 
 

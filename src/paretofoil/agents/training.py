@@ -65,7 +65,7 @@ def make_trainer(entry: envs.CatalogueEntry, config: TrainConfig) -> "Trainer":
 
 
 def resume_trainer(entry: envs.CatalogueEntry, checkpoint: Path) -> "Trainer":
-    """Continue a training from its checkpoint."""
+    """Return the trainer of a stopped training, with the state of its checkpoint."""
     from paretofoil.pcn.train import Trainer
 
     return Trainer.resume(checkpoint, partial(envs.make_batch, entry), _reference(entry), entry.name)

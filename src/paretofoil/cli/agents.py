@@ -1,4 +1,4 @@
-"""paretofoil agents; folders of new agents."""
+"""The verb `paretofoil agents`, and the folders of new agents."""
 
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated
@@ -59,12 +59,14 @@ def make_folder(folder: Path) -> None:
     try:
         folder.mkdir(parents=True, exist_ok=True)
     except OSError as error:
-        raise InvalidInput.expected(f"{folder} to be a folder that can be made", error.strerror or error) from None
+        raise InvalidInput.expected("a folder that can be created", f"{folder} ({error.strerror or error})") from None
 
 
 def reached_points(reached: int, points: int) -> str:
     """Return text such as "3 front points, 2 reached"."""
-    return f"{points} front point{'' if points == 1 else 's'}, {reached} reached"
+    from paretofoil.show.numbers import number_of
+
+    return f"{number_of(points, 'front point')}, {reached} reached"
 
 
 def _list() -> None:

@@ -1,10 +1,10 @@
-"""paretofoil atlas."""
+"""The verb `paretofoil atlas`."""
 
 from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
-from paretofoil.cli.console import bars, print_json, print_rows, say
+from paretofoil.cli.console import bars, print_json, print_rows, say, write_figure
 from paretofoil.cli.options import AgentName, AllowImport, Command, Plot, ProofSeconds, Quiet, Samples, Seed, Undecided
 
 if TYPE_CHECKING:
@@ -51,31 +51,32 @@ def atlas(
             seed=seed,
             progress=start(loaded.name),
         )
-    if plot is not None:
-        result.plot(plot)
     if as_json:
         print_json(_values(result))
-        return
-    say(result.sentence())
-    rows = [
-        (outcome_text(result, o), share_span(result, o.share), "yes" if o.on_front else "")
-        for o in result.outcomes[:LISTED]
-    ]
-    print_rows("", ("outcome", "commands", "on the front"), rows, right=(1,))
-    if len(result.outcomes) > LISTED:
-        say((f"{len(result.outcomes) - LISTED:,} other outcomes have smaller shares; --json prints all.", "dim"))
-    if plot is not None:
-        say(f"Wrote the figure to {plot}.")
+    else:
+        say(result.sentence())
+        rows = [
+            (outcome_text(result, o), share_span(result, o.share), "yes" if o.on_front else "")
+            for o in result.outcomes[:LISTED]
+        ]
+        print_rows("", ("outcome", "commands", "on the front"), rows, right=(1,))
+        if len(result.outcomes) > LISTED:
+            say((f"{len(result.outcomes) - LISTED:,} other outcomes have smaller shares; --json prints all.", "dim"))
+    write_figure(result, plot, quiet=as_json)
+
+
+def shares(atlas: "Atlas") -> dict[str, tuple[float, float]]:
+    """Return the bounds of the shares of commands that end on the front, deliver, and do not finish."""
+    return {name: atlas.interval(getattr(atlas, name)) for name in ("on_front", "delivers", "unfinished")}
 
 
 def _values(result: "Atlas") -> dict[str, Any]:
     """Return the atlas with its outcomes, without its cells."""
     sampled = None if result.sampled is None else _values(result.sampled)
-    shares = {name: result.interval(getattr(result, name)) for name in ("on_front", "delivers", "unfinished")}
     outcomes = [
         {"achieved": o.achieved, "finished": o.finished, "on_front": o.on_front, "share": result.interval(o.share)}
         for o in result.outcomes
     ]
     names = ("agent", "low", "high", "undecided", "samples", "stop", "seconds", "assumed")
     values = {name: getattr(result, name) for name in names}
-    return {"schema": SCHEMA, **values, **shares, "outcomes": outcomes, "sampled": sampled}
+    return {"schema": SCHEMA, **values, **shares(result), "outcomes": outcomes, "sampled": sampled}

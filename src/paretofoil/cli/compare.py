@@ -1,10 +1,11 @@
-"""paretofoil compare."""
+"""The verb `paretofoil compare`."""
 
 from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
-from paretofoil.cli.console import bars, print_json, print_rows, say, say_written
+from paretofoil.cli.atlas import shares
+from paretofoil.cli.console import bars, print_json, print_rows, say, write_figure
 from paretofoil.cli.options import (
     AgentName,
     AllowImport,
@@ -66,16 +67,14 @@ def compare(
     else:
         say(result.sentence())
         print_rows("", ("share of the commands", *result.agents), share_rows(result), right=(1, 2))
-    if plot is not None:
-        result.plot(plot)
-        say_written("the figure", plot, quiet=as_json)
+    write_figure(result, plot, quiet=as_json)
 
 
 def comparison_values(result: "Comparison") -> dict[str, Any]:
     """Return the comparison without its cells."""
-    shares = [
-        {name: each.interval(getattr(each, name)) for name in ("on_front", "delivers", "unfinished")}
-        for each in result.atlases
-    ]
     names = ("agents", "differ", "sampled", "samples", "assumed", "front", "achieved", "reached", "example", "seconds")
-    return {"schema": SCHEMA, **{name: getattr(result, name) for name in names}, "shares": shares}
+    return {
+        "schema": SCHEMA,
+        **{name: getattr(result, name) for name in names},
+        "shares": list(map(shares, result.atlases)),
+    }

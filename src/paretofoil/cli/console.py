@@ -6,7 +6,7 @@ from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
 from pathlib import Path
 from threading import Timer
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 import typer
 from rich.console import Console
@@ -49,6 +49,13 @@ def say_written(what: str, path: Path, *, quiet: bool) -> None:
     """Print where a file was written, unless standard output is read by a program."""
     if not quiet:
         say((f"Wrote {what} to {path}.", "dim"))
+
+
+def write_figure(value: Any, path: Path | None, *, quiet: bool) -> None:
+    """Write the figure of a value if there is a file for it, and print where it was written."""
+    if path is not None:
+        value.plot(path)
+        say_written("the figure", path, quiet=quiet)
 
 
 def print_json(values: object) -> None:

@@ -1,4 +1,4 @@
-"""paretofoil envs, and environments of the command line: from the catalogue, or registered with Gymnasium."""
+"""The verb `paretofoil envs`, and environments by name: of the catalogue, or registered with Gymnasium."""
 
 import sys
 from contextlib import suppress

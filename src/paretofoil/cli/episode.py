@@ -1,4 +1,4 @@
-"""paretofoil episode."""
+"""The verb `paretofoil episode`."""
 
 from collections import deque
 from collections.abc import Callable, Sequence
@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Annotated, Any
 import typer
 
 from paretofoil.cli import options as shared
-from paretofoil.cli.console import bars, note, say, say_written, terminal_width
+from paretofoil.cli.console import bars, note, say, say_written, terminal_width, write_figure
 
 if TYPE_CHECKING:
     from paretofoil.agents.agent import Agent
@@ -50,7 +50,7 @@ def episode(
 
     if outcome and html is None:
         raise InvalidInput.expected("--html with --outcome (or use `paretofoil explain --outcome`)", "no --html")
-    limits, chosen = Limits(seconds, queries), None if steps is None else read_steps(steps)
+    limits, step_numbers = Limits(seconds, queries), None if steps is None else read_steps(steps)
     if html is not None:
         shared.check_web()
     loaded = find_agent(agent)
@@ -61,8 +61,8 @@ def episode(
 
         for text in outcome or ():
             check_outcome(loaded, make_outcome(text), "auto", DEFAULTS, decisions[0])
-        check_page(html, sum(bool(foils_of(loaded, decision)) for decision in steps_of(decisions, chosen)))
-    lines = None if as_json else _stream(loaded, decisions, chosen, settings.box)
+        check_page(html, sum(bool(foils_of(loaded, decision)) for decision in steps_of(decisions, step_numbers)))
+    lines = None if as_json else _stream(loaded, decisions, step_numbers, settings.box)
     with bars(quiet) as start:
         bar = start(loaded.name)
 
@@ -76,7 +76,7 @@ def episode(
         flips = explain_episode(
             loaded,
             decisions,
-            steps=chosen,
+            steps=step_numbers,
             search=search,
             limits=limits,
             seed=seed,
@@ -87,9 +87,7 @@ def episode(
         print(flips.to_json(indent=1))
     else:
         say(summary(flips))
-    if plot is not None:
-        flips.plot(plot)
-        say_written("the figure", plot, quiet=as_json)
+    write_figure(flips, plot, quiet=as_json)
     if html is not None:
         with bars(quiet) as start:
             report = start("saving")
@@ -128,7 +126,7 @@ def _stream(
             answered = [a for a in answers if a.question.step == decision.step]
             if len(answered) < len(foils_of(agent, decision)):
                 break
-            chosen = decision.action if decision.amounts is None else decision.amounts.tolist()
-            say(lines.line(waiting.popleft(), chosen, answered))
+            choice = decision.action if decision.amounts is None else decision.amounts.tolist()
+            say(lines.line(waiting.popleft(), choice, answered))
 
     return show

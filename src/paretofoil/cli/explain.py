@@ -1,4 +1,4 @@
-"""paretofoil explain."""
+"""The verb `paretofoil explain`."""
 
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any
@@ -70,7 +70,7 @@ def explain(
     else:
         asked_for = read_command(str(remaining), loaded.space, "--remaining")
         decision = loaded.decision_at(read_numbers(str(state), "--state"), asked_for)
-    chosen = read_options(options, loaded.space, decision.command)
+    settings = read_options(options, loaded.space, decision.command)
     with bars(as_json) as start:
         start(loaded.name)(0, text="searching")
         answers = explain_decision(
@@ -80,12 +80,12 @@ def explain(
             search=search,
             limits=limits,
             seed=seed,
-            options=chosen,
+            options=settings,
         )
     if as_json:
-        print_json(_values(loaded, issued, decision, answers, chosen))
+        print_json(_values(loaded, issued, decision, answers, settings))
     else:
-        _print(answers, chosen)
+        _print(answers, settings)
     if plot is not None:
         first, *others = answers
         first.plot(plot, axes=plotted_axes)

@@ -1,4 +1,4 @@
-"""paretofoil figure."""
+"""The verb `paretofoil figure`."""
 
 from pathlib import Path
 from typing import Annotated

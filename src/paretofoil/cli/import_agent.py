@@ -1,4 +1,4 @@
-"""paretofoil import."""
+"""The verb `paretofoil import`."""
 
 from pathlib import Path
 from typing import Annotated

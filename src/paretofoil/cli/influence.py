@@ -1,11 +1,11 @@
-"""paretofoil influence."""
+"""The verb `paretofoil influence`."""
 
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
-from paretofoil.cli.console import bars, print_rows, say, say_written
+from paretofoil.cli.console import bars, print_rows, say, write_figure
 from paretofoil.cli.options import AgentName, AllowImport, Box, Plot, Quiet, Seed, StartCommand
 from paretofoil.core.errors import InvalidInput
 from paretofoil.core.options import DEFAULTS
@@ -58,9 +58,7 @@ def influence(
     else:
         _print_profile(profile)
         say(str(profile))
-    if plot is not None:
-        profile.plot(plot)
-        say_written("the figure", plot, quiet=as_json)
+    write_figure(profile, plot, quiet=as_json)
 
 
 def _print_amounts(

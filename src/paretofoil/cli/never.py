@@ -1,4 +1,4 @@
-"""paretofoil never."""
+"""The verb `paretofoil never`."""
 
 from typing import TYPE_CHECKING, Annotated, Any
 
@@ -49,12 +49,11 @@ def never(
         if example is not None and action is not None:
             state = ", ".join(f"{x + 0.0:.6g}" for x in example.state)
             command = quantities(loaded.space.command_objectives, example.command)
-            chosen, space = "", loaded.environment.action_space
+            choice, space = result.action, loaded.environment.action_space
             if example.amounts is not None and space is not None:
                 rows = zip(example.amounts, space.units, space.names, strict=True)
-                amounts = " and ".join(f"{short(x)} {unit}".rstrip() + f" of {name}" for x, unit, name in rows)
-                chosen = f" it chooses {amounts}"
-            say((f"For example in the state ({state}) under the command {command}{chosen}.", "dim"))
+                choice = " and ".join(f"{short(x)} {unit}".rstrip() + f" of {name}" for x, unit, name in rows)
+            say((f"For example in the state ({state}) under the command {command} it chooses {choice}.", "dim"))
 
 
 def _values(result: "Never") -> dict[str, Any]:

@@ -1,4 +1,4 @@
-"""paretofoil report."""
+"""The verb `paretofoil report`."""
 
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated

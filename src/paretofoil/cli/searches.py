@@ -1,4 +1,4 @@
-"""paretofoil searches."""
+"""The verb `paretofoil searches`."""
 
 
 def searches() -> None:

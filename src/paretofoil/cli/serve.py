@@ -1,4 +1,4 @@
-"""paretofoil serve."""
+"""The verb `paretofoil serve`."""
 
 import socket
 from pathlib import Path

@@ -1,4 +1,4 @@
-"""paretofoil study."""
+"""The verb `paretofoil study`."""
 
 from functools import partial
 from itertools import groupby

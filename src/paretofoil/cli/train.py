@@ -1,4 +1,4 @@
-"""paretofoil train."""
+"""The verb `paretofoil train`."""
 
 from dataclasses import fields, replace
 from pathlib import Path
@@ -71,8 +71,8 @@ def train(
         print_rows("Settings", ["name", "value"], rows)
         return
     suffixes = ["plain" if explore == "plain" else "", returns or "", "horizon" if horizon else ""]
-    called = name or "-".join([entry.name.split(":")[-1].replace("/", "-"), *filter(None, suffixes)])
-    folder = new_folder(called, out, overwrite=resume or overwrite)
+    agent_name = name or "-".join([entry.name.split(":")[-1].replace("/", "-"), *filter(None, suffixes)])
+    folder = new_folder(agent_name, out, overwrite=resume or overwrite)
     checkpoint = folder / CHECKPOINT
     if resume and not checkpoint.exists():
         raise InvalidInput.expected(f"a checkpoint at {checkpoint} to resume from", "no such file")
@@ -88,7 +88,7 @@ def train(
             f"take {longest:,} steps, more than --steps {trainer.config.steps:,}; shorten it with --set warmup=N."
         )
     result = _run(trainer, checkpoint, tensorboard, quiet)
-    agent = make_agent(called, entry, result)
+    agent = make_agent(agent_name, entry, result)
     save_agent(agent, folder)
     if result.finished:
         checkpoint.unlink(missing_ok=True)

@@ -13,10 +13,10 @@ from paretofoil.agents import Agent
 from paretofoil.agents.store import hiding_folder, load_agent, module_address, own_agent
 from paretofoil.cli.console import note
 from paretofoil.cli.options import allow_typed
-from paretofoil.core.command import CommandSpace, Objective, as_vector
+from paretofoil.core.command import CommandSpace, as_vector
 from paretofoil.core.errors import InvalidInput
 from paretofoil.core.options import Options, describe_options
-from paretofoil.show.numbers import short
+from paretofoil.show.numbers import as_shown, short
 
 MOST_STEPS = 1_000_000
 """Largest step that can be typed."""
@@ -73,14 +73,14 @@ def read_ranges(
             raise InvalidInput.expected("--range as NAME=LOW:HIGH with LOW at most HIGH", repr(text))
         objective = space.command_objectives[space.index(name.strip())]
         if command is not None:
-            typed = _turned(objective, float(command[space.index(objective.name)]))
+            typed = as_shown(objective, float(command[space.index(objective.name)]))
             if not low <= typed <= high:
                 raise InvalidInput.expected(
                     f"a --range of {objective.name} that contains the command's value {typed:g}", text
                 )
         if objective.name in ranges:
             raise InvalidInput.expected(f"one --range of {objective.name}", f"a second one: {text}")
-        first, second = sorted(_turned(objective, end) for end in (low, high))
+        first, second = sorted(as_shown(objective, end) for end in (low, high))
         ranges[objective.name] = (first, second)
     return ranges
 
@@ -107,11 +107,6 @@ def read_steps(text: str) -> list[int]:
     return [step for each in ranges for step in each]
 
 
-def _turned(objective: Objective, value: float) -> float:
-    """Convert a return to the form of the command line, or back: a cost changes its sign."""
-    return 0.0 - value if objective.cost else value
-
-
 def _by_name(text: str, space: CommandSpace, option: str) -> list[float]:
     """Return the returns of a text such as "treasure=8,time=8", which names every objective once."""
     given: dict[str, float] = {}
@@ -121,7 +116,7 @@ def _by_name(text: str, space: CommandSpace, option: str) -> list[float]:
         if objective.name in given:
             raise InvalidInput.expected(f"{option} with {objective.name} once", repr(text))
         try:
-            given[objective.name] = _turned(objective, float(number))
+            given[objective.name] = as_shown(objective, float(number))
         except ValueError:
             example = f"{objective.name}=8"
             raise InvalidInput.expected(f"{option} as NAME=NUMBER, such as {example}", repr(part)) from None
@@ -141,13 +136,15 @@ def _check_inside(command: np.ndarray, space: CommandSpace, option: str, text: s
     if wrong.any() and not space.outside(meant).any():
         costs = ", ".join(o.name for o, is_wrong in zip(objectives, wrong, strict=True) if is_wrong)
         returns = ",".join(f"{value:g}" for value in meant)
-        by_name = ",".join(f"{o.name}={_turned(o, float(value)):g}" for o, value in zip(objectives, meant, strict=True))
+        by_name = ",".join(
+            f"{o.name}={as_shown(o, float(value)):g}" for o, value in zip(objectives, meant, strict=True)
+        )
         raise InvalidInput.expected(
             f"{option} with costs ({costs}) as negative returns, or as positive numbers by name",
             f"{text} (did you mean {returns}, or {by_name}?)",
         )
     parts = []
     for i in np.flatnonzero(outside):
-        typed, *ends = (_turned(objectives[i], float(value)) for value in (command[i], space.low[i], space.high[i]))
+        typed, *ends = (as_shown(objectives[i], float(value)) for value in (command[i], space.low[i], space.high[i]))
         parts.append(f"{objectives[i].name} {typed:g} is outside {short(min(ends))} to {short(max(ends))}")
     note(f"note: {option} {text} lies outside the commands that the agent was trained on: {'; '.join(parts)}.")

@@ -1,4 +1,4 @@
-"""paretofoil user-study; `paretofoil serve --study` runs the study."""
+"""The verb `paretofoil user-study`; `paretofoil serve --study` runs the study."""
 
 from pathlib import Path
 from typing import Annotated

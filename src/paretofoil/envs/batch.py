@@ -110,8 +110,10 @@ def check_step(
         return rows.astype(np.int64), actions.astype(np.float64 if axes else np.int64)
     if not np.issubdtype(actions.dtype, np.floating if axes else np.integer):
         raise InvalidInput.expected(f"{'floats' if axes else 'integers'} as actions", f"dtype {actions.dtype}")
+    if not len(finished):
+        raise InvalidInput.expected("a call of reset() before step()", f"step({rows.tolist()}, ...)")
     if rows.min() < 0 or rows.max() >= len(finished):
-        raise InvalidInput.expected(f"rows from 0 to {len(finished) - 1} (call reset() first)", rows.tolist())
+        raise InvalidInput.expected(f"rows from 0 to {len(finished) - 1}", rows.tolist())
     if finished[rows].any():
         raise InvalidInput.expected("rows with a running episode", f"row {rows[finished[rows]][0]}, which has ended")
     if action_space is not None:
@@ -158,7 +160,8 @@ Moved = tuple[np.ndarray, np.ndarray, np.ndarray]
 class ArrayBatch:
     """Many episodes of an environment whose state is one number or a row of numbers (implements `BatchEnv`).
 
-    A subclass says how states move, which actions are valid in them, and what the policy sees.
+    A subclass says how states move, which actions are valid in them, and what the policy sees. `states`, `masks` and
+    `finished` have a row per episode.
     """
 
     action_space: ActionSpace | None = None
@@ -195,28 +198,29 @@ class ArrayBatch:
 
     def restore(self, snapshot: Mapping[str, Any], seeds: np.ndarray) -> Observed:
         self._seeds, rows = check_seeds(seeds), len(seeds)
-        self._states = np.tile(np.array(snapshot[self.name]), (rows, 1))
+        self.states = np.tile(np.array(snapshot[self.name]), (rows, 1))
+        self.masks = self.valid(self.states)
+        self.finished = np.full(rows, snapshot.get("ended", False) or snapshot["elapsed"] >= self.max_steps)
         self._elapsed = np.full(rows, snapshot["elapsed"], dtype=np.int64)
-        self._finished = np.full(rows, snapshot.get("ended", False) or snapshot["elapsed"] >= self.max_steps)
-        return Observed(self.observe(self._states), self.valid(self._states))
+        return Observed(self.observe(self.states), self.masks.copy())
 
     def snapshot(self, row: int) -> dict[str, Any]:
-        state, elapsed = self._states[row].tolist(), int(self._elapsed[row])
+        state, elapsed = self.states[row].tolist(), int(self._elapsed[row])
         numbers = tuple(state) if len(state) > 1 else state[0]
-        return {self.name: numbers, "elapsed": elapsed, "ended": bool(self._finished[row])}
+        return {self.name: numbers, "elapsed": elapsed, "ended": bool(self.finished[row])}
 
     def step(self, rows: np.ndarray, actions: np.ndarray) -> Stepped:
-        rows, actions = check_step(rows, actions, self._finished, self.valid(self._states), self.action_space)
-        self._states[rows], rewards, terminated = self.move(self._states[rows], actions, rows)
+        rows, actions = check_step(rows, actions, self.finished, self.masks, self.action_space)
+        states, rewards, terminated = self.move(self.states[rows], actions, rows)
         self._elapsed[rows] += 1
         truncated = (self._elapsed[rows] >= self.max_steps) & ~terminated
-        self._finished[rows] = terminated | truncated
-        states = self._states[rows]
-        return Stepped(self.observe(states), self.valid(states), rewards, terminated, truncated)
+        masks = self.valid(states)
+        self.states[rows], self.masks[rows], self.finished[rows] = states, masks, terminated | truncated
+        return Stepped(self.observe(states), masks, rewards, terminated, truncated)
 
 
 MAX_STATES = 200_000
-"""The search for states stops at this number."""
+"""An environment with more states is not tabulated."""
 USUAL, RARE = 0, 1
 """The outcomes of a random step."""
 
@@ -250,42 +254,6 @@ class _FixedGenerator:
         return self.number
 
 
-class _Explorer:
-    """Visits all states of an environment and records their transitions."""
-
-    def __init__(self, entry: CatalogueEntry) -> None:
-        self.entry = entry
-        self.env: Any = make_raw(entry).unwrapped
-        self.index: dict[tuple[bytes, bool], int] = {}
-        self.observations: list[np.ndarray] = []
-        self.final: list[bool] = []
-        self.states: list[dict[str, Any]] = []
-        self.record(self.env.reset(seed=0)[0], final=False)
-
-    def record(self, raw_observation: Any, final: bool) -> int:
-        """Return the index of the environment's current state; a new state gets the next index."""
-        observation = self.entry.encode(raw_observation)
-        key = (observation.tobytes(), final)
-        if key not in self.index:
-            if len(self.states) == MAX_STATES:
-                what = f"{self.entry.name} to have at most {MAX_STATES:,} states"
-                raise InvalidInput.expected(what, f"more than {MAX_STATES:,}")
-            self.index[key] = len(self.states)
-            self.observations.append(observation)
-            self.final.append(final)
-            self.states.append({name: copy.deepcopy(getattr(self.env, name)) for name in self.entry.state})
-        return self.index[key]
-
-    def try_action(self, state: int, action: int, number: float) -> tuple[int, np.ndarray, bool]:
-        """Return the next state, the reward, and whether the step drew a random number. Such a draw gives `number`."""
-        set_attributes(self.env, self.states[state])
-        generator = self.env.np_random = _FixedGenerator(number)
-        raw, reward, terminated, _, _ = self.env.step(action)
-        if generator.calls > 1:
-            raise InvalidInput.expected("a step that draws at most one random number", generator.calls)
-        return self.record(raw, bool(terminated)), reward_vector(reward, self.entry), generator.calls == 1
-
-
 def set_attributes(env: Any, attributes: Mapping[str, Any]) -> None:
     """Set an unwrapped environment to a state of the table."""
     for name, value in attributes.items():
@@ -305,25 +273,56 @@ def tabulate(entry: CatalogueEntry) -> TransitionTable:
 
 def explore(entry: CatalogueEntry) -> TransitionTable:
     """Return the table of an environment by visiting all its states."""
-    explorer, size = _Explorer(entry), len(entry.actions)
+    env: Any = make_raw(entry).unwrapped
+    index: dict[tuple[bytes, bool], int] = {}
+    observations: list[np.ndarray] = []
+    finals: list[bool] = []
+    states: list[dict[str, Any]] = []
+
+    def record(raw_observation: Any, final: bool) -> int:
+        """Return the number of the environment's current state; a new state gets the next number."""
+        observation = entry.encode(raw_observation)
+        key = (observation.tobytes(), final)
+        if key not in index:
+            if len(states) == MAX_STATES:
+                what = f"{entry.name} to have at most {MAX_STATES:,} states (or no `state` in its catalogue entry)"
+                raise InvalidInput.expected(what, f"more than {MAX_STATES:,}")
+            index[key] = len(states)
+            observations.append(observation)
+            finals.append(final)
+            states.append({name: copy.deepcopy(getattr(env, name)) for name in entry.state})
+        return index[key]
+
+    def try_action(state: int, action: int, number: float) -> tuple[int, np.ndarray, bool]:
+        """Return the next state, the reward, and whether the step drew a random number. Such a draw gives `number`."""
+        set_attributes(env, states[state])
+        generator = env.np_random = _FixedGenerator(number)
+        raw, reward, terminated, _, _ = env.step(action)
+        if generator.calls > 1:
+            what = f"a step that draws at most one random number (or no `state` in the entry of {entry.name})"
+            raise InvalidInput.expected(what, generator.calls)
+        return record(raw, bool(terminated)), reward_vector(reward, entry), generator.calls == 1
+
+    record(env.reset(seed=0)[0], final=False)
+    size = len(entry.actions)
     rows: list[tuple[Any, ...]] = []  # per state: the mask, whether it is final, and its transitions
-    while len(rows) < len(explorer.states):
+    while len(rows) < len(states):
         state = len(rows)
-        set_attributes(explorer.env, explorer.states[state])
-        mask, final = entry.valid_actions(explorer.env), explorer.final[state]
+        set_attributes(env, states[state])
+        mask, final = entry.valid_actions(env), finals[state]
         rare, next_states = np.zeros(size), np.full((size, 2), state)
         rewards = np.zeros((size, 2, len(entry.objectives)))
         for action in np.flatnonzero(mask & (not final)).tolist():
-            next_states[action], rewards[action], is_random = explorer.try_action(state, action, 1.0)
+            next_states[action], rewards[action], is_random = try_action(state, action, 1.0)
             if is_random:
                 if not 0.0 < entry.chance < 1.0:
                     what = f"a `chance` between 0 and 1 for the random {entry.name}"
                     raise InvalidInput.expected(what, entry.chance)
                 rare[action] = entry.chance
-                next_states[action, RARE], rewards[action, RARE], _ = explorer.try_action(state, action, 0.0)
+                next_states[action, RARE], rewards[action, RARE], _ = try_action(state, action, 0.0)
         rows.append((mask, final, rare, next_states, rewards))
     columns = dict(zip(_COLUMNS[1:], map(np.array, zip(*rows, strict=True)), strict=True))
-    return TransitionTable(np.array(explorer.observations), **columns, states=tuple(explorer.states))
+    return TransitionTable(np.array(observations), **columns, states=tuple(states))
 
 
 TABLES = Path(__file__).parent / "tables"
@@ -376,15 +375,16 @@ class TabularBatch(ArrayBatch):
         return self.table.observations[states[:, 0]]
 
 
-def locate(entry: CatalogueEntry, observation: np.ndarray) -> tuple[np.ndarray, dict[str, Any]]:
-    """Return the valid actions (num_actions,) and a snapshot of the running state with this flat observation."""
+def locate(entry: CatalogueEntry, observation: np.ndarray) -> Any:
+    """Return a snapshot of the running state with this flat observation, or None if states cannot be looked up."""
+    if not entry.finite:
+        return None if entry.locate is None else entry.locate(observation)
     table = tabulate(entry)
     same = (table.observations == observation).all(axis=1) & ~table.final
     if not same.any():
         what = f"a state of {entry.name} in which an episode is still running"
         raise InvalidInput.expected(what, brief(observation.tolist()))
-    state = int(np.argmax(same))
-    return table.masks[state], {"state": state, "elapsed": 0}
+    return {"state": int(np.argmax(same)), "elapsed": 0}
 
 
 @dataclass(frozen=True, eq=False)
@@ -401,7 +401,7 @@ class GymnasiumSnapshot:
     """The actions since the start with this seed, if there is no copy."""
 
     def make(self, render_mode: str | None = None) -> Any:
-        """Return a new environment in this state."""
+        """Return a new environment in the state of this snapshot."""
         if self.env is not None:
             env = clone(self.env)
             if render_mode is not None:
@@ -419,7 +419,7 @@ class GymnasiumBatch:
 
     def __init__(self, entry: CatalogueEntry, max_steps: int) -> None:
         self._entry = replace(entry, max_steps=max_steps)  # each copy applies the step limit itself
-        self._original = entry  # for the functions that remember what they found out about it
+        self._original = entry  # for the cached functions, which have results of this entry already
         self.max_steps = max_steps
         self.stochastic = entry.stochastic
         self.real_returns = entry.real_returns or entry.action_space is not None
@@ -436,7 +436,7 @@ class GymnasiumBatch:
         self._finished = np.zeros(rows, dtype=bool)
         self._seeds = np.zeros(rows, dtype=np.int64)
         self._actions: list[list[Any]] = [[] for _ in range(rows)]
-        self._reseeded = False  # whether chance has not come from the row's seed alone
+        self._reseeded = False  # whether the rows were reseeded after their start, so that they cannot be replayed
 
     def reset(self, seeds: np.ndarray) -> Observed:
         seeds = check_seeds(seeds)

@@ -161,7 +161,9 @@ def register(new: CatalogueEntry) -> CatalogueEntry:
     """Add an environment to the catalogue, and allow the import of the module that its id names."""
     if new.name in _entries:
         raise InvalidInput.expected("a name that is not in the catalogue yet", repr(new.name))
-    allow_module_of(new.gym_id)
+    module, colon, _ = new.gym_id.partition(":")
+    if colon:
+        allow(module)
     _entries[new.name] = new
     return new
 
@@ -231,15 +233,16 @@ def describe(gym_id: str, *, name: str | None = None, max_steps: int | None = No
     """Return an entry for a Gymnasium environment with a vector `reward_space`, and discrete or bounded actions.
 
     Observations are flattened. Names come from the environment's attributes `objective_names` and `action_names` (see
-    `with_names`) and `description`; otherwise objectives and actions are numbered. Whether it is stochastic is found
-    out by `is_stochastic`. `dataclasses.replace` changes the entry, and `register` adds it to the catalogue.
+    `with_names`) and `description`; otherwise objectives and actions are numbered. It counts as stochastic if the same
+    actions lead to different episodes with other seeds; an outcome that is rarer than one in 1,000 random steps is
+    missed. `dataclasses.replace` changes the entry, and `register` adds it to the catalogue.
     """
     outlined = outline(gym_id, name=name, max_steps=max_steps, **kwargs)
     env: Any = make_raw(outlined)
     own = (getattr(env.unwrapped, what, None) for what in ("objective_names", "action_names", "description"))
     named = with_names(outlined, *own)
     env.close()
-    return replace(named, stochastic=is_stochastic(named))
+    return replace(named, stochastic=episodes_differ(named, other_seeds=True))
 
 
 def outline(gym_id: str, *, name: str | None = None, max_steps: int | None = None, **kwargs: Any) -> CatalogueEntry:
@@ -342,14 +345,6 @@ def _check_names(what: str, given: Sequence[str], plain: Sequence[str], count: i
         raise InvalidInput.expected(f"{count} different names of {what}", ", ".join(map(str, given)))
 
 
-def is_stochastic(item: CatalogueEntry) -> bool:
-    """Return whether the same actions led to different episodes with other seeds.
-
-    An outcome that is rarer than one in 1,000 random steps is not noticed.
-    """
-    return episodes_differ(item, other_seeds=True)
-
-
 def episodes_differ(item: CatalogueEntry, other_seeds: bool) -> bool:
     """Return whether two copies of an environment differ within 1,000 random steps, with equal or with other seeds."""
     first, second = make(item), make(item)
@@ -377,7 +372,7 @@ def random_action(space: ActionSpace | None, mask: np.ndarray, rng: np.random.Ge
 
 
 REPLAYED_STEPS = 1000
-"""The number of random steps with which `episodes_differ` looks for chance."""
+"""The number of random steps on which `episodes_differ` compares two copies of an environment."""
 
 
 def fast_form(gym_id: str) -> CatalogueEntry | None:
@@ -395,7 +390,7 @@ def _same_id(first: str, second: str) -> bool:
 
 
 _MODULE_AND_ID = re.compile(r"([^:\s/\\]+):[^:\\]+")
-r"""module:id, but not a path such as C:\maps."""
+r"""Matches module:id, but not a path such as C:\maps."""
 _allowed: set[str] = {"paretofoil"}
 
 
@@ -408,13 +403,6 @@ def allow(module: str) -> None:
     if not all(part.isidentifier() for part in str(module).split(".")):
         raise InvalidInput.expected("the name of a Python module, such as my_module", repr(module))
     _allowed.add(module)
-
-
-def allow_module_of(gym_id: str) -> None:
-    """Allow the module of an id that the user gave."""
-    module, colon, _ = gym_id.partition(":")
-    if colon:
-        allow(module)
 
 
 def check_allowed(gym_id: str, arguments: Mapping[str, Any]) -> None:

@@ -13,7 +13,7 @@ from paretofoil.envs.episode import Episodes, run_episodes
 TOLERANCE = 1e-6
 """The largest difference that float32 arithmetic may cause."""
 AT_REST = 1e-3
-"""The largest change of an observation by an invalid action: braking stops a Minecart that is too slow to move."""
+"""The largest change of an observation by an invalid action: braking stops a cart that is too slow to move."""
 DEVIATIONS = 5.0
 """The largest difference of two sample means, in standard errors."""
 TRIALS = 200
@@ -60,7 +60,7 @@ def replay_difference(item: CatalogueEntry) -> str:
     """Return how episodes differ whose actions are equal, or an empty text for a deterministic environment.
 
     Random actions are taken twice with the same seeds, with other seeds, and from a copied state; and by the
-    environment itself, whose observations may depend on more than its states, as well as by the table of its states.
+    environment itself as well as by the table of its states, because its observations may depend on more than those.
     """
     limit = min(item.max_steps, EPISODE_STEPS)
     batch, seeds = make_batch(item, limit), np.arange(_REPLAYS)
@@ -85,7 +85,7 @@ def replay_difference(item: CatalogueEntry) -> str:
     single = GymnasiumBatch(item, limit)
     for other_seeds, _ in others:
         if difference := _difference(first, _random_episodes(single, other_seeds, 0), TOLERANCE):
-            return f"an episode is not what its states say: {difference}"
+            return f"an episode of the environment differs from the table of its states: {difference}"
     return ""
 
 
@@ -111,8 +111,8 @@ def _check_steps(item: CatalogueEntry, env: Any, steps: int, rng: np.random.Gene
         inside = (reward >= low).all() and (reward <= high).all()
         _require(inside, item, f"expected rewards inside {env.reward_space}, got {reward}")
         _require(not (terminated and truncated), item, "expected terminated or truncated, got both in one step")
-        ended = length < item.max_steps or terminated or truncated
-        _require(ended, item, f"expected at most {item.max_steps} steps per episode, got {length} without an end")
+        is_within = length < item.max_steps or terminated or truncated
+        _require(is_within, item, f"expected at most {item.max_steps} steps per episode, got {length} without an end")
         if terminated or truncated:
             observation, info = env.reset(seed=step)
             length = 0

@@ -12,14 +12,14 @@ from paretofoil.core.policy import Policy, greedy_actions, query
 from paretofoil.envs.batch import BatchEnv, Observed
 
 DECIMALS = 9
-"""Returns are rounded to this many decimals, so that equal returns with different orders of summation are equal."""
+"""Returns are rounded to this many decimals, so that sums of the same rewards in different orders are equal."""
 Act = Callable[[int, np.ndarray, np.ndarray, np.ndarray, np.ndarray], np.ndarray]
 """(step, rows (n,), observations (n, S), commands (n, c), masks (n, A)) -> actions (n,), or (n, dimensions)."""
 EXACT = 1e-6
 """A return reaches its command if it differs by at most this in every objective. Where returns are real numbers, a
 share DELIVERED of the range of commands is allowed."""
 _EVALUATION_SEEDS = 1_000_000
-"""The first seed of an evaluation; the repeated rollouts of training use smaller ones."""
+"""The first seed of an evaluation; the rollouts of training use smaller seeds."""
 
 
 @dataclass(frozen=True, eq=False)
@@ -43,7 +43,7 @@ class Episodes:
 
     @property
     def returns(self) -> np.ndarray:
-        """(N, d)"""
+        """The sum of the rewards of each episode: (N, d)."""
         return self.rewards.sum(axis=1)  # padding rewards are zero
 
 

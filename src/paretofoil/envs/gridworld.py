@@ -48,7 +48,7 @@ class Layout:
     exits: Mapping[Cell, tuple[float, ...]] = field(default_factory=dict)
     """The reward of each cell that ends the episode."""
     shapes: tuple[str, ...] = ()
-    """The shape of the items of each objective: "square" or "triangle"."""
+    """The shape of the items of each objective: "square", "triangle" or "circle"."""
 
     def is_free(self, cell: Cell) -> bool:
         row, column = cell

@@ -6,21 +6,18 @@ is faster than computing them.
 
 import math
 from functools import lru_cache
-from typing import Any, TypedDict
+from typing import Any, NamedTuple
 
 import numpy as np
 
-from paretofoil.core.amounts import ActionSpace
-from paretofoil.core.errors import InvalidInput
-from paretofoil.envs.batch import Observed, Stepped, check_seeds, check_step, uniforms
-from paretofoil.envs.catalogue import Bounds
+from paretofoil.envs.batch import ArrayBatch, Moved
 
 MINE, LEFT, RIGHT, ACCELERATE, BRAKE = range(5)
 """The actions; the sixth does nothing."""
 FRAME_SKIP = 4
 """Frames per step."""
 FUEL = -FRAME_SKIP * np.array([0.05 + 0.005, 0.005, 0.005, 0.025 + 0.005, 0.005, 0.005])
-"""(num_actions,): the reward of one step."""
+"""(num_actions,): the reward for the fuel of one step, by action."""
 START_ANGLE, ROTATION = 45, 10
 """Degrees: the heading at the start, and the turn of one frame."""
 ACCELERATION, DECELERATION = 0.0075, 1.0
@@ -38,7 +35,7 @@ MINES = np.array([(0.16, 0.84), (0.5, 0.84), (0.84, 0.84), (0.84, 0.5), (0.84, 0
 YIELDS = np.array([(0.2, 0.0), (0.15, 0.1), (0.2, 0.2), (0.1, 0.15), (0.0, 0.2)])
 """(mines, ores): the mean amount that one frame of mining yields."""
 FEW = 12
-"""Up to so many carts are stepped one by one."""
+"""Up to this many carts are stepped one by one, which is faster than in arrays."""
 DEVIATION = 0.05
 """The standard deviation of the yields of the stochastic environment."""
 
@@ -65,32 +62,16 @@ def distances(position: np.ndarray) -> np.ndarray:
     return np.sqrt(np.square(offset).sum(axis=2))
 
 
-class CartSnapshot(TypedDict):
-    """The state of one cart."""
-
-    position: list[float]
-    speed: float
-    angle: int
-    content: list[float]
-    departed: bool
-    elapsed: int
-
-
-START = CartSnapshot(position=[0.0, 0.0], speed=0.0, angle=START_ANGLE, content=[0.0, 0.0], departed=False, elapsed=0)
-
-
-def locate_cart(observation: np.ndarray) -> CartSnapshot:
-    """Return the state of a cart with this observation. A cart in the base has not departed yet."""
+def locate_cart(observation: np.ndarray) -> dict[str, Any]:
+    """Return a snapshot with this observation. A cart in the base has not departed yet."""
     x, y, speed, sine, cosine, *filled = observation.astype(np.float64).tolist()
     content = np.array(filled) * CAPACITY
     if abs(content.sum() - CAPACITY) < 1e-6:  # full, to the precision of float32
         content *= CAPACITY / content.sum()
     turns = round((math.degrees(math.atan2(sine, cosine)) - START_ANGLE) / ROTATION)
     angle = (START_ANGLE + turns * ROTATION) % 360
-    departed = math.hypot(x, y) >= BASE_RADIUS
-    return CartSnapshot(
-        position=[x, y], speed=speed, angle=angle, content=content.tolist(), departed=departed, elapsed=0
-    )
+    departed = float(math.hypot(x, y) >= BASE_RADIUS)
+    return {"state": (x, y, speed, angle, *content.tolist(), departed), "elapsed": 0, "ended": False}
 
 
 def mask_cart(env: Any) -> np.ndarray:
@@ -107,7 +88,7 @@ def share_generator(env: Any) -> None:
 
 
 def _slide_one(across: float, along: float, out: float, rest: float, sign: int = 1) -> int:
-    """Return the turn of a cart at a wall of one axis; see `BatchMinecart._slide`.
+    """Return the turn of a cart at a wall of one axis; see `_slide`.
 
     `across` and `along` are its coordinates in these directions of the wall, `out` and `rest` its velocity in them.
     """
@@ -119,109 +100,102 @@ def _slide_one(across: float, along: float, out: float, rest: float, sign: int =
 
 @lru_cache(maxsize=8)
 def _headings(turns: int) -> tuple[np.ndarray, np.ndarray]:
-    """Return the sines and cosines of all angles up to so many turns to both sides."""
+    """Return the sines and cosines of all headings within this many turns to either side of the start."""
     radians = [(START_ANGLE + turn * ROTATION) * math.pi / 180 for turn in range(-turns, turns + 1)]
     return np.array([math.sin(a) for a in radians]), np.array([math.cos(a) for a in radians])
 
 
-class BatchMinecart:
-    """Carts that collect two ores and return to the base (implements `BatchEnv`).
+class Carts(NamedTuple):
+    """The columns of states (n, 7), as views: writing to them changes the states."""
 
-    An observation is (x, y, speed, sin, cos, content / capacity); a reward is (ore 0, ore 1, -fuel).
+    place: np.ndarray  # (n, 2)
+    speed: np.ndarray
+    angle: np.ndarray
+    content: np.ndarray  # (n, ores)
+    departed: np.ndarray  # 1 if the cart has left the base
+
+    @classmethod
+    def of(cls, states: np.ndarray) -> "Carts":
+        return cls(states[:, :2], states[:, 2], states[:, 3], states[:, 4:6], states[:, 6])
+
+
+class BatchMinecart(ArrayBatch):
+    """Carts that collect two ores and return to the base.
+
+    A state is (x, y, speed, angle, ore 0, ore 1, 1 if the cart has departed). An observation is (x, y, speed, sin, cos,
+    content / capacity); a reward is (ore 0, ore 1, -fuel).
     """
 
     observation_size, num_actions, num_objectives = 7, len(FUEL), 3
-    action_space: ActionSpace | None = None
-    bounds: Bounds | None = None
-    real_returns = False
 
     def __init__(self, stochastic: bool, max_steps: int = 1000) -> None:
-        if max_steps < 1:
-            raise InvalidInput.expected("max_steps to be at least 1", max_steps)
-        self.stochastic, self.max_steps = stochastic, max_steps
+        self.stochastic = stochastic
         # Sliding along walls can increase the angle beyond a full turn, by at most one rotation per frame.
         turns = max_steps * FRAME_SKIP + 36
         self._sin, self._cos = _headings(turns)
         self._angle_offset = turns * ROTATION - START_ANGLE
-        self.reset(np.zeros(0, dtype=np.int64))
+        super().__init__((0.0, 0.0, 0.0, float(START_ANGLE), 0.0, 0.0, 0.0), max_steps)
 
-    def reset(self, seeds: np.ndarray) -> Observed:
-        """Start one episode per seed, at the base."""
-        return self.restore(START, seeds)
+    def valid(self, states: np.ndarray) -> np.ndarray:
+        carts = Carts.of(states)
+        return valid_actions(carts.place, carts.speed, carts.content)
 
-    def restore(self, snapshot: CartSnapshot, seeds: np.ndarray) -> Observed:
-        """Start one episode per seed from a snapshot."""
-        self.seeds = check_seeds(seeds)
-        n = len(self.seeds)
-        self.position = np.tile(snapshot["position"], (n, 1))
-        self.speed = np.full(n, snapshot["speed"], dtype=np.float64)
-        self.angle = np.full(n, snapshot["angle"], dtype=np.int64)
-        self.content = np.tile(snapshot["content"], (n, 1))
-        self.departed = np.full(n, snapshot["departed"])
-        self.elapsed = np.full(n, snapshot["elapsed"], dtype=np.int64)
-        self.finished = np.zeros(n, dtype=bool)
-        self.masks = np.zeros((n, self.num_actions), dtype=bool)
-        return self._observe(np.arange(n))
+    def observe(self, states: np.ndarray) -> np.ndarray:
+        carts = Carts.of(states)
+        heading = self._heading(carts.angle)
+        columns = [carts.place, carts.speed, self._sin[heading], self._cos[heading], carts.content / CAPACITY]
+        return np.column_stack(columns).astype(np.float32)
 
-    def snapshot(self, row: int) -> CartSnapshot:
-        """Return the state of one cart, without its seed."""
-        return CartSnapshot(
-            position=self.position[row].tolist(),
-            speed=float(self.speed[row]),
-            angle=int(self.angle[row]),
-            content=self.content[row].tolist(),
-            departed=bool(self.departed[row]),
-            elapsed=int(self.elapsed[row]),
-        )
+    def _heading(self, angles: np.ndarray) -> np.ndarray:
+        """Return the indices of angles (n,) in the tables of sines and cosines."""
+        return (angles.astype(np.int64) + self._angle_offset) // ROTATION
 
-    def step(self, rows: np.ndarray, actions: np.ndarray) -> Stepped:
+    def move(self, states: np.ndarray, actions: np.ndarray, rows: np.ndarray) -> Moved:
         """Repeat one action per row for the frames of a step. The end of an episode skips the remaining frames."""
-        rows, actions = check_step(rows, actions, self.finished, self.masks)
-        rewards = np.zeros((len(rows), self.num_objectives))
+        rewards, ended = np.zeros((len(rows), self.num_objectives)), np.zeros(len(rows), dtype=bool)
         rewards[:, -1] = FUEL[actions]
         draws = self._draw(rows, actions)
         if len(rows) <= FEW:
-            for row, action, deviations, reward in zip(rows.tolist(), actions.tolist(), draws, rewards, strict=True):
-                self._step_one(row, action, deviations, reward)
+            for i, action in enumerate(actions.tolist()):
+                ended[i] = self._move_one(states[i], action, draws[i], rewards[i])
         else:
-            self._step_many(rows, actions, draws, rewards)
-        self.elapsed[rows] += 1
-        terminated = self.finished[rows]
-        truncated = (self.elapsed[rows] >= self.max_steps) & ~terminated
-        self.finished[rows] |= truncated
-        return Stepped(*self._observe(rows), rewards, terminated, truncated)
+            self._move_many(Carts.of(states), actions, draws, rewards, ended)
+        return states, rewards, ended
 
-    def _step_many(self, rows: np.ndarray, actions: np.ndarray, draws: np.ndarray, rewards: np.ndarray) -> None:
+    def _move_many(
+        self, carts: Carts, actions: np.ndarray, draws: np.ndarray, rewards: np.ndarray, ended: np.ndarray
+    ) -> None:
         """Run the frames of a step of many carts together, and add what they deliver to the rewards (rows, d)."""
-        going = np.arange(len(rows))  # indices into `rows` of running episodes
+        going = np.arange(len(actions))
         for frame in range(FRAME_SKIP):
-            carts = rows[going]
-            self._act(carts, actions[going], draws[going, frame])
-            running = ~self.finished[carts]  # as in MO-Gymnasium, a finished episode still acts, but does not move
-            carts, going = carts[running], going[running]
-            self._move(carts)
-            home = np.sqrt(np.square(self.position[carts]).sum(axis=1)) < BASE_RADIUS
-            back = home & self.departed[carts]
-            self.departed[carts[~home]] = True
+            self._act(carts, going, actions[going], draws[going, frame])
+            going = going[~ended[going]]  # as in MO-Gymnasium, a finished episode still acts, but does not move
+            self._drive(carts, going)
+            home = np.sqrt(np.square(carts.place[going]).sum(axis=1)) < BASE_RADIUS
+            back = home & (carts.departed[going] > 0)
+            carts.departed[going[~home]] = 1.0
             if back.any():
-                returned = carts[back]
-                rewards[going[back], :-1] += self.content[returned]
-                self.content[returned] = 0.0
-                self.finished[returned] = True
+                returned = going[back]
+                rewards[returned, :-1] += carts.content[returned]
+                carts.content[returned] = 0.0
+                ended[returned] = True
 
-    def _step_one(self, row: int, action: int, draws: np.ndarray, reward: np.ndarray) -> None:
-        """Run the frames of a step of one cart: the same numbers as `_step_many`, and faster for a few carts."""
-        (x, y), speed, angle = self.position[row].tolist(), float(self.speed[row]), int(self.angle[row])
-        departed = bool(self.departed[row])
+    def _move_one(self, state: np.ndarray, action: int, draws: np.ndarray, reward: np.ndarray) -> bool:
+        """Run the frames of a step of one cart, and return whether its episode ended.
+
+        The numbers are those of `_move_many`; this is faster for a few carts.
+        """
+        x, y, speed, degrees, *_, departed = state.tolist()
+        angle, ended = int(degrees), False
         turn = ROTATION * ((action == RIGHT) - (action == LEFT))
         push = ACCELERATION * (action == ACCELERATE) - DECELERATION * (action == BRAKE)
         for frame in range(FRAME_SKIP):
             angle = (angle + turn) % 360 if turn else angle
             speed = min(max(speed + push, 0.0), TOP_SPEED)
             if action == MINE and speed < AT_REST:
-                self.position[row] = x, y
-                self._mine(np.array([row]), draws[frame : frame + 1])
-            if self.finished[row]:
+                state[:2] = x, y
+                self._mine(Carts.of(state[None]), np.zeros(1, dtype=np.int64), draws[frame : frame + 1])
+            if ended:
                 break
             if speed >= AT_REST:
                 heading = (angle + self._angle_offset) // ROTATION
@@ -232,11 +206,12 @@ class BatchMinecart:
                 speed = math.sqrt((before[0] - x) * (before[0] - x) + (before[1] - y) * (before[1] - y))
             home = math.sqrt(x * x + y * y) < BASE_RADIUS
             if home and departed:
-                reward[:-1] += self.content[row]
-                self.content[row] = 0.0
-                self.finished[row] = True
+                reward[:-1] += state[4:6]
+                state[4:6] = 0.0
+                ended = True
             departed = departed or not home
-        self.position[row], self.speed[row], self.angle[row], self.departed[row] = (x, y), speed, angle, departed
+        state[:4], state[6] = (x, y, speed, angle), departed
+        return ended
 
     def _draw(self, rows: np.ndarray, actions: np.ndarray) -> np.ndarray:
         """Return deviations (rows, frames, ores) of the yields; they depend only on (seed, elapsed steps)."""
@@ -245,59 +220,49 @@ class BatchMinecart:
             return np.zeros(shape)
         from scipy.special import ndtri  # not needed for deterministic carts
 
-        numbers = uniforms(self.seeds[rows], self.elapsed[rows], shape[1] * shape[2])
-        return DEVIATION * ndtri(numbers).reshape(shape)
+        return DEVIATION * ndtri(self.draw(rows, shape[1] * shape[2])).reshape(shape)
 
-    def _act(self, carts: np.ndarray, actions: np.ndarray, draws: np.ndarray) -> None:
-        """Apply one frame of the actions, before the carts move."""
+    def _act(self, carts: Carts, rows: np.ndarray, actions: np.ndarray, draws: np.ndarray) -> None:
+        """Apply one frame of the actions to some carts, before they move."""
         turn = ROTATION * ((actions == RIGHT).astype(np.int64) - (actions == LEFT))
         turning = turn != 0
-        turned = carts[turning]
-        self.angle[turned] = (self.angle[turned] + turn[turning]) % 360
+        turned = rows[turning]
+        carts.angle[turned] = (carts.angle[turned] + turn[turning]) % 360
         push = ACCELERATION * (actions == ACCELERATE) - DECELERATION * (actions == BRAKE)
-        self.speed[carts] = np.minimum(np.maximum(self.speed[carts] + push, 0.0), TOP_SPEED)
-        mining = (actions == MINE) & (self.speed[carts] < AT_REST)
+        carts.speed[rows] = np.minimum(np.maximum(carts.speed[rows] + push, 0.0), TOP_SPEED)
+        mining = (actions == MINE) & (carts.speed[rows] < AT_REST)
         if mining.any():
-            self._mine(carts[mining], draws[mining])
+            self._mine(carts, rows[mining], draws[mining])
 
-    def _mine(self, carts: np.ndarray, draws: np.ndarray) -> None:
-        """Fill the carts at a mine, up to their capacity."""
-        distance = distances(self.position[carts])
+    def _mine(self, carts: Carts, rows: np.ndarray, draws: np.ndarray) -> None:
+        """Fill those of some carts that are at a mine, up to their capacity."""
+        distance = distances(carts.place[rows])
         within_reach = distance.min(axis=1) <= MINE_RADIUS
         mined = np.maximum(YIELDS[distance.argmin(axis=1)] + draws, 0.0) * within_reach[:, None]
-        free = CAPACITY - self.content[carts].sum(axis=1)
+        free = CAPACITY - carts.content[rows].sum(axis=1)
         total = mined.sum(axis=1)
         overfull = (total > free) & (total > 0)  # the free capacity of a full cart may be -1e-16
         mined[overfull] *= (free[overfull] / total[overfull])[:, None]
-        self.content[carts] += mined
+        carts.content[rows] += mined
 
-    def _move(self, carts: np.ndarray) -> None:
-        """Move the carts that are fast enough. At a wall they turn along it ("slide") and lose speed."""
-        carts = carts[self.speed[carts] >= AT_REST]
-        before = self.position[carts]
-        heading = (self.angle[carts] + self._angle_offset) // ROTATION
-        speed = self.speed[carts]
+    def _drive(self, carts: Carts, rows: np.ndarray) -> None:
+        """Move those of some carts that are fast enough. At a wall they turn along it ("slide") and lose speed."""
+        rows = rows[carts.speed[rows] >= AT_REST]
+        before, speed, heading = carts.place[rows], carts.speed[rows], self._heading(carts.angle[rows])
         velocity = np.stack([speed * self._cos[heading], speed * self._sin[heading]], axis=1)
         at_wall = (before == 0.0) | (before == 1.0)  # (carts, 2)
         if at_wall.any():
-            self._slide(carts, before, velocity, at_wall)
-        after = np.minimum(np.maximum(before + velocity, 0.0), 1.0)
-        self.position[carts] = after
-        self.speed[carts] = np.sqrt(np.square(before - after).sum(axis=1))
+            carts.angle[rows] += _slide(before, velocity, at_wall)
+        carts.place[rows] = after = np.minimum(np.maximum(before + velocity, 0.0), 1.0)
+        carts.speed[rows] = np.sqrt(np.square(before - after).sum(axis=1))
 
-    def _slide(self, carts: np.ndarray, before: np.ndarray, velocity: np.ndarray, at_wall: np.ndarray) -> None:
-        """Turn carts that press against a wall along it. Carts in a corner do not turn."""
-        pressing = ((before == 1.0) & (velocity > 0)) | ((before == 0.0) & (velocity < 0))
-        along = velocity[:, ::-1]  # the speed along the wall of each axis
-        slides = pressing & ~at_wall[:, ::-1] & (np.abs(along) > AT_REST)
-        # A wall at 1 turns towards +y on the x axis and away from +x on the y axis; a wall at 0 does the opposite.
-        sign = np.where(before == 1.0, 1, -1) * np.array([1, -1]) * np.where(along > 0, 1, -1)
-        self.angle[carts] += (ROTATION * sign * slides).sum(axis=1)
 
-    def _observe(self, rows: np.ndarray) -> Observed:
-        """Return the observations and valid actions of carts."""
-        position, speed, content = self.position[rows], self.speed[rows], self.content[rows]
-        heading = (self.angle[rows] + self._angle_offset) // ROTATION
-        columns = [position, speed, self._sin[heading], self._cos[heading], content / CAPACITY]
-        masks = self.masks[rows] = valid_actions(position, speed, content)
-        return Observed(np.column_stack(columns).astype(np.float32), masks)
+def _slide(before: np.ndarray, velocity: np.ndarray, at_wall: np.ndarray) -> np.ndarray:
+    """Return by how many degrees carts turn along the wall that they press against; in a corner, they do not turn."""
+    pressing = ((before == 1.0) & (velocity > 0)) | ((before == 0.0) & (velocity < 0))
+    along = velocity[:, ::-1]  # the speed along the wall of each axis
+    slides = pressing & ~at_wall[:, ::-1] & (np.abs(along) > AT_REST)
+    # A wall at 1 turns towards +y on the x axis and away from +x on the y axis; a wall at 0 does the opposite.
+    sign = np.where(before == 1.0, 1, -1) * np.array([1, -1]) * np.where(along > 0, 1, -1)
+    turns: np.ndarray = (ROTATION * sign * slides).sum(axis=1)
+    return turns

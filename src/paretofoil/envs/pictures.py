@@ -37,7 +37,7 @@ YELLOW: Colour = (236, 181, 48)
 PURPLE: Colour = (134, 84, 172)
 OBJECTIVE_COLOURS = (RED, GREEN, YELLOW, PURPLE)
 FADED = 0.82
-"""The share of the floor in the colour of a collected item."""
+"""The share of the floor's colour that is mixed into the colour of a collected item."""
 
 
 def mix(a: Colour, b: Colour, share: float) -> Colour:
@@ -52,7 +52,7 @@ def _font(size: int) -> Any:
 
 
 _only_place: ContextVar[bool] = ContextVar("only_place", default=False)
-"""Whether a function that draws is called for the place of the agent only."""
+"""Whether only the place of the agent is needed, and no picture."""
 
 
 class PlaceFound(Exception):
@@ -63,7 +63,7 @@ class PlaceFound(Exception):
 
 
 class Canvas:
-    """An image with drawing functions; coordinates are pixels of the final picture. The agent will be at a point."""
+    """An image with drawing functions; coordinates are pixels of the final picture. `agent` is where the agent is."""
 
     def __init__(self, width: int, height: int, agent: Point, background: Colour = PAPER) -> None:
         if _only_place.get():
@@ -486,20 +486,21 @@ def _fruits(canvas: Canvas, name: str, depth: int, nutrients: Sequence[str], her
 
 
 MINE_FIELD, MINE_MARGIN, MINE_LEGEND = 480, 44, 48
-"""The side of the field, the space around it and the height of the legend, in pixels."""
+"""The side of the square field, the space around it and the height of the legend, in pixels."""
 ORES: tuple[Colour, ...] = ((22, 88, 140), (240, 176, 60))
 """One dark and one light colour, for readers who cannot tell colours apart."""
 RICHEST = 0.4
-"""The yield whose disc fills a mine."""
+"""The yield of a mine that is drawn as a disc of full size."""
 
 
-def draw_minecart(cart: Mapping[str, Any]) -> np.ndarray:
+def draw_minecart(state: Mapping[str, Any]) -> np.ndarray:
     """Return a picture with the yield of each mine, the heading of the cart and its content.
 
     MO-Gymnasium draws all mines alike, at angles from NumPy's global generator.
     """
-    side = MINE_FIELD + 2 * MINE_MARGIN
-    canvas = Canvas(side, side + MINE_LEGEND, _on_field(cart["position"]), mix(LINE, FLOOR, 0.35))
+    x, y, _, angle, *content, _ = state["state"]
+    side, place = MINE_FIELD + 2 * MINE_MARGIN, _on_field((x, y))
+    canvas = Canvas(side, side + MINE_LEGEND, place, mix(LINE, FLOOR, 0.35))
     canvas.box(MINE_MARGIN, MINE_MARGIN, MINE_FIELD, MINE_FIELD, FLOOR, radius=8)
     radius = BASE_RADIUS * MINE_FIELD
     canvas.slice(MINE_MARGIN, MINE_MARGIN, radius, 0, 90, mix(RED, FLOOR, 0.55))
@@ -507,8 +508,8 @@ def draw_minecart(cart: Mapping[str, Any]) -> np.ndarray:
     for position, yields in zip(MINES, YIELDS, strict=True):
         _draw_mine(canvas, *_on_field(position), yields)
     for size, colour in ((44, FLOOR), (36, mix(AGENT, INK, 0.25))):
-        canvas.polygon(_arrow_head(*_on_field(cart["position"]), size, cart["angle"]), colour)
-    _minecart_legend(canvas, cart["content"], side)
+        canvas.polygon(_arrow_head(*place, size, angle), colour)
+    _minecart_legend(canvas, content, side)
     return canvas.pixels()
 
 
@@ -640,7 +641,7 @@ def _water_height(level: float) -> float:
 
 
 RESERVOIR_FULL = 150.0
-"""The level at the upper edge of the picture."""
+"""The highest level that is drawn; higher ones look like it."""
 
 
 def draw_reservoir(reservoir: Mapping[str, Any]) -> np.ndarray:

@@ -6,6 +6,7 @@ Nothing here imports MO-Gymnasium or pygame: the ids name the module that Gymnas
 from dataclasses import dataclass
 from functools import partial
 from importlib import import_module
+from itertools import product
 from typing import Any
 
 import numpy as np
@@ -23,6 +24,7 @@ _ROCK = -10
 _BOTTLES = OneHot((5, 3, 3, 1, 1, 1))
 _SEA = OneHot((11, 11))
 _GATHERING = OneHot((5, 5, 1, 1))
+_ROOM = OneHot((four_room.LAYOUT.rows, four_room.LAYOUT.columns) + (1,) * len(four_room.LAYOUT.items))
 
 
 def _later(function: str, *arguments: Any) -> Any:
@@ -77,8 +79,9 @@ def _gains(high: float, *names: str, probability: bool = False) -> tuple[Objecti
     return tuple(Objective(name, probability=probability, natural_low=0.0, natural_high=high) for name in names)
 
 
-def _time(max_steps: int) -> Objective:
-    return Objective("time", "steps", cost=True, natural_low=-float(max_steps), natural_high=-1.0)
+def _cost(name: str, most: float, unit: str = "", *, least: float = 0.0) -> Objective:
+    """Return a cost whose amount lies between `least` and `most`."""
+    return Objective(name, unit, cost=True, natural_low=-most, natural_high=0.0 - least)
 
 
 def _risk(name: str) -> Objective:
@@ -129,8 +132,7 @@ def _fruit_tree(name: str, depth: int, box_high: tuple[float, ...]) -> Catalogue
 
 
 def _minecart(name: str, stochastic: bool) -> CatalogueEntry:
-    # A step burns from 0.02 (turning, waiting) to 0.22 (mining).
-    fuel = Objective("fuel", cost=True, natural_low=-220.0, natural_high=-0.02)
+    fuel = _cost("fuel", 220.0, least=0.02)  # a step burns from 0.02 (turning, waiting) to 0.22 (mining)
     return CatalogueEntry(
         name=name,
         gym_id="mo_gymnasium:minecart-v0" if stochastic else "mo_gymnasium:minecart-deterministic-v0",
@@ -162,7 +164,7 @@ def _water_reservoir(name: str, stochastic: bool) -> CatalogueEntry:
         kwargs={"time_limit": steps, "initial_state": [START]},
         objectives=(
             Objective("flooding", "m", cost=True, natural_low=None if stochastic else -90.0 * steps, natural_high=0.0),
-            Objective("deficit", "m³", cost=True, natural_low=-50.0 * steps, natural_high=0.0),
+            _cost("deficit", 50.0 * steps, "m³"),
         ),
         actions=tuple(RELEASE.names),
         phrases=tuple(RELEASE.phrases),
@@ -183,15 +185,14 @@ def _water_reservoir(name: str, stochastic: bool) -> CatalogueEntry:
 
 
 def _walkroom(dimensions: int) -> CatalogueEntry:
-    """Return one of the authors' other environments. In two dimensions, all states are tabulated."""
+    """Return WalkRoom, from the authors' code. In two dimensions, all states are tabulated."""
     size, finite = size_of(dimensions), dimensions == 2
-    names = tuple(f"cost {i}" for i in range(1, dimensions + 1))
     encode = OneHot((size,) * dimensions)
     return CatalogueEntry(
         name=f"walkroom-{dimensions}",
         gym_id="paretofoil/WalkRoom-v0",
         kwargs={"dimensions": dimensions},
-        objectives=tuple(Objective(name, "steps", cost=True, natural_low=-200.0, natural_high=0.0) for name in names),
+        objectives=tuple(_cost(f"cost {i}", 200.0, "steps") for i in range(1, dimensions + 1)),
         actions=action_names(dimensions),
         phrases=tuple(f"gone {name}" for name in action_names(dimensions)),
         max_steps=200,
@@ -207,116 +208,11 @@ def _walkroom(dimensions: int) -> CatalogueEntry:
     )
 
 
-def _three_tree() -> CatalogueEntry:
-    return CatalogueEntry(
-        name="three-tree",
-        gym_id="paretofoil/ThreeTree-v0",
-        objectives=_gains(5.0, *three_tree.NAMES),
-        actions=three_tree.ThreeTree.action_names,
-        phrases=tuple(f"chosen {name}" for name in three_tree.NAMES),
-        max_steps=three_tree.DEPTH,
-        observation_size=5,
-        encode=_as_float32,
-        reference=(0.0, 0.0, 0.0),
-        paper_box=((0.0, 0.0, 0.0), (4.3, 3.8, 3.8)),
-        state=("counts", "recovery"),
-        draw=partial(_later, "pictures:draw_choices"),
-        description="Choose P, S or E four times; each pays mostly its own kind, and what pays depends on the path.",
-    )
-
-
-def _four_room() -> CatalogueEntry:
-    layout = four_room.LAYOUT
-    encode = OneHot((layout.rows, layout.columns) + (1,) * len(layout.items))
-    return CatalogueEntry(
-        name="four-room",
-        gym_id="mo_gymnasium:four-room-v0",
-        objectives=_gains(5.0, *layout.objectives),
-        actions=four_room.MOVES,
-        phrases=tuple(f"gone {move}" for move in four_room.MOVES),
-        max_steps=40,  # as in the authors' runs; the registered id has 200
-        observation_size=encode.size,
-        encode=encode,
-        mask=partial(_later, "four_room:mask_room"),
-        reference=(0.0, 0.0, 0.0),
-        paper_box=((0.0, 0.0, 0.0), (5.0, 5.0, 5.0)),
-        batch=partial(_later, "four_room:BatchFourRoom"),
-        locate=partial(_later, "four_room:locate_room"),
-        draw=partial(_later, "pictures:draw_four_room"),
-        description="Collect squares, triangles and circles in four rooms within 40 steps; the goal pays one of each.",
-    )
-
-
-def _mountain_car() -> CatalogueEntry:
-    return CatalogueEntry(
-        name="mountain-car",
-        gym_id="mo_gymnasium:mo-mountaincar-timespeed-v0",
-        objectives=(
-            Objective("time", "steps", cost=True, natural_low=-200.0, natural_high=0.0),
-            *_gains(210.0, "speed"),
-        ),
-        actions=("left", "coast", "right"),
-        phrases=("accelerated to the left", "coasted", "accelerated to the right"),
-        max_steps=200,
-        start_seed=0,
-        real_returns=True,
-        observation_size=2,
-        encode=_as_float32,
-        reference=(-200.0, 0.0),
-        paper_box=((-200.0, 0.0), (0.0, 210.0)),
-        batch=partial(_later, "mountain_car:BatchMountainCar"),
-        locate=partial(_later, "mountain_car:locate_car"),
-        draw=partial(_later, "pictures:draw_car"),
-        description="Drive a weak car up a hill: arrive early, or gather speed in the valley. One start.",
-    )
-
-
-def _lunar_lander() -> CatalogueEntry:
-    fuel = [Objective(f"{name} fuel", cost=True, natural_low=-1000.0, natural_high=0.0) for name in ("main", "side")]
-    return CatalogueEntry(
-        name="lunar-lander",
-        gym_id="mo_gymnasium:mo-lunar-lander-v3",
-        objectives=(Objective("landing", natural_low=-100.0, natural_high=100.0), Objective("approach"), *fuel),
-        actions=("coast", "left engine", "main engine", "right engine"),
-        phrases=("coasted", "fired the left engine", "fired the main engine", "fired the right engine"),
-        max_steps=1000,
-        start_seed=0,
-        real_returns=True,
-        requires="box2d",
-        observation_size=8,
-        encode=_as_float32,
-        reference=(-100.0, -500.0, -1000.0, -1000.0),
-        paper_box=((-100.0, -500.0, -1000.0, -1000.0), (100.0, 300.0, 0.0, 0.0)),
-        description="Land on the moon: a safe landing and a straight approach against fuel. One start.",
-    )
-
-
-def _reacher() -> CatalogueEntry:
-    turns = ("right", "rest", "left")  # torques of -1, 0 and 1
-    pairs = [(shoulder, elbow) for shoulder in turns for elbow in turns]
-    targets = [Objective(f"target {i}", natural_low=-50.0, natural_high=50.0) for i in range(1, 5)]
-    return CatalogueEntry(
-        name="reacher",
-        gym_id="mo_gymnasium:mo-reacher-v5",
-        objectives=tuple(targets),
-        actions=tuple(f"{shoulder}/{elbow}" for shoulder, elbow in pairs),
-        phrases=tuple(f"turned the shoulder {shoulder} and the elbow {elbow}" for shoulder, elbow in pairs),
-        max_steps=50,
-        start_seed=0,
-        real_returns=True,
-        requires="mujoco",
-        observation_size=6,
-        encode=_as_float32,
-        reference=(-50.0,) * 4,
-        paper_box=((-50.0,) * 4, (50.0,) * 4),
-        draw=partial(_later, "pictures:draw_arm"),
-        description="Turn the two joints of an arm; four targets pay by how near its finger is. One start.",
-    )
-
-
 _BRANCHES = "Two narrow branches of collectibles A and B, and too few steps to take them all."
 _TWO_OF_FOUR = "Collect two of four objectives: the first pays 1.0, the second 0.8."
 _TERMINAL_ROW = "Walk up to the terminal row, where A is paid on the left and B on the right."
+_TURNS = tuple(product(("right", "rest", "left"), repeat=2))
+"""The turns of Reacher's shoulder and elbow, by torques of -1, 0 and 1."""
 SHIPPED = (
     _grid_world(BranchPath, _BRANCHES, max_steps=13, high=4.0, box_high=3.0, reference=0.0),
     _grid_world(CollectTwo, _TWO_OF_FOUR, max_steps=50, high=1.0, box_high=1.0, reference=-0.1),
@@ -324,7 +220,7 @@ SHIPPED = (
     CatalogueEntry(
         name="deep-sea-treasure",
         gym_id="mo_gymnasium:deep-sea-treasure-concave-v0",
-        objectives=(*_gains(124.0, "treasure"), _time(200)),
+        objectives=(*_gains(124.0, "treasure"), _cost("time", 200.0, "steps", least=1.0)),
         actions=MOVES,
         phrases=MOVE_PHRASES,
         max_steps=200,  # as in the authors' runs; the registered id has 100
@@ -340,7 +236,11 @@ SHIPPED = (
     CatalogueEntry(
         name="breakable-bottles",
         gym_id="mo_gymnasium:breakable-bottles-v0",
-        objectives=(_time(100), Objective("bottles", "points", natural_low=0.0, natural_high=50.0), _risk("breakage")),
+        objectives=(
+            _cost("time", 100.0, "steps", least=1.0),
+            Objective("bottles", "points", natural_low=0.0, natural_high=50.0),
+            _risk("breakage"),
+        ),
         actions=("left", "right", "pickup"),
         phrases=("gone left", "gone right", "picked up a bottle"),
         max_steps=100,
@@ -380,9 +280,92 @@ SHIPPED = (
     _water_reservoir("water-reservoir", stochastic=False),
     _water_reservoir("water-reservoir-stochastic", stochastic=True),
     *map(_walkroom, DIMENSIONS),
-    _three_tree(),
-    _four_room(),
-    _mountain_car(),
-    _lunar_lander(),
-    _reacher(),
+    CatalogueEntry(
+        name="three-tree",
+        gym_id="paretofoil/ThreeTree-v0",
+        objectives=_gains(5.0, *three_tree.NAMES),
+        actions=three_tree.ThreeTree.action_names,
+        phrases=tuple(f"chosen {name}" for name in three_tree.NAMES),
+        max_steps=three_tree.DEPTH,
+        observation_size=5,
+        encode=_as_float32,
+        reference=(0.0, 0.0, 0.0),
+        paper_box=((0.0, 0.0, 0.0), (4.3, 3.8, 3.8)),
+        state=("counts", "recovery"),
+        draw=partial(_later, "pictures:draw_choices"),
+        description="Choose P, S or E four times; each pays mostly its own kind, and what pays depends on the path.",
+    ),
+    CatalogueEntry(
+        name="four-room",
+        gym_id="mo_gymnasium:four-room-v0",
+        objectives=_gains(5.0, *four_room.LAYOUT.objectives),
+        actions=four_room.MOVES,
+        phrases=tuple(f"gone {move}" for move in four_room.MOVES),
+        max_steps=40,  # as in the authors' runs; the registered id has 200
+        observation_size=_ROOM.size,
+        encode=_ROOM,
+        mask=partial(_later, "four_room:mask_room"),
+        reference=(0.0, 0.0, 0.0),
+        paper_box=((0.0, 0.0, 0.0), (5.0, 5.0, 5.0)),
+        batch=partial(_later, "four_room:BatchFourRoom"),
+        locate=partial(_later, "four_room:locate_room"),
+        draw=partial(_later, "pictures:draw_four_room"),
+        description="Collect squares, triangles and circles in four rooms within 40 steps; the goal pays one of each.",
+    ),
+    CatalogueEntry(
+        name="mountain-car",
+        gym_id="mo_gymnasium:mo-mountaincar-timespeed-v0",
+        objectives=(_cost("time", 200.0, "steps"), *_gains(210.0, "speed")),
+        actions=("left", "coast", "right"),
+        phrases=("accelerated to the left", "coasted", "accelerated to the right"),
+        max_steps=200,
+        start_seed=0,
+        real_returns=True,
+        observation_size=2,
+        encode=_as_float32,
+        reference=(-200.0, 0.0),
+        paper_box=((-200.0, 0.0), (0.0, 210.0)),
+        batch=partial(_later, "mountain_car:BatchMountainCar"),
+        locate=partial(_later, "mountain_car:locate_car"),
+        draw=partial(_later, "pictures:draw_car"),
+        description="Drive a weak car up a hill: arrive early, or gather speed in the valley. One start.",
+    ),
+    CatalogueEntry(
+        name="lunar-lander",
+        gym_id="mo_gymnasium:mo-lunar-lander-v3",
+        objectives=(
+            Objective("landing", natural_low=-100.0, natural_high=100.0),
+            Objective("approach"),
+            _cost("main fuel", 1000.0),
+            _cost("side fuel", 1000.0),
+        ),
+        actions=("coast", "left engine", "main engine", "right engine"),
+        phrases=("coasted", "fired the left engine", "fired the main engine", "fired the right engine"),
+        max_steps=1000,
+        start_seed=0,
+        real_returns=True,
+        requires="box2d",
+        observation_size=8,
+        encode=_as_float32,
+        reference=(-100.0, -500.0, -1000.0, -1000.0),
+        paper_box=((-100.0, -500.0, -1000.0, -1000.0), (100.0, 300.0, 0.0, 0.0)),
+        description="Land on the moon: a safe landing and a straight approach against fuel. One start.",
+    ),
+    CatalogueEntry(
+        name="reacher",
+        gym_id="mo_gymnasium:mo-reacher-v5",
+        objectives=tuple(Objective(f"target {i}", natural_low=-50.0, natural_high=50.0) for i in range(1, 5)),
+        actions=tuple(f"{shoulder}/{elbow}" for shoulder, elbow in _TURNS),
+        phrases=tuple(f"turned the shoulder {shoulder} and the elbow {elbow}" for shoulder, elbow in _TURNS),
+        max_steps=50,
+        start_seed=0,
+        real_returns=True,
+        requires="mujoco",
+        observation_size=6,
+        encode=_as_float32,
+        reference=(-50.0,) * 4,
+        paper_box=((-50.0,) * 4, (50.0,) * 4),
+        draw=partial(_later, "pictures:draw_arm"),
+        description="Turn the two joints of an arm; four targets pay by how near its finger is. One start.",
+    ),
 )

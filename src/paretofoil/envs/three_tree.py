@@ -1,6 +1,6 @@
 """Three-Tree: four choices among P, S and E, which pay differently after what was chosen before.
 
-The environment is one of the authors' code, which lists its rewards; the rules below give the same numbers.
+The environment comes from the authors' code, which lists its rewards; the rules below give the same numbers.
 """
 
 from typing import Any

@@ -1,6 +1,6 @@
 """WalkRoom: walk in 2 to 9 dimensions until a wall; each step costs 1 in the dimension that it moves along.
 
-The environment is one of the authors' code. The wall is random, but the same for everyone.
+The environment comes from the authors' code. The wall is drawn at random with a fixed seed.
 """
 
 from functools import cache
@@ -14,7 +14,7 @@ from paretofoil.envs.batch import ArrayBatch, Moved
 
 DIMENSIONS = range(2, 10)
 _LOW = 5
-"""Dimensions whose places are drawn together; a room of nine dimensions has 10^8 places."""
+"""The number of dimensions whose places are drawn in one call; a wall in nine dimensions has 10^8 places."""
 
 
 def size_of(dimensions: int) -> int:
@@ -24,9 +24,10 @@ def size_of(dimensions: int) -> int:
 
 @cache
 def walls(dimensions: int) -> np.ndarray:
-    """Return the place along the last dimension at which the walk ends, for the others as one number: (size^(n-1),).
+    """Return the wall (size^(n-1),): where along the last dimension the walk ends, for all places in the other ones.
 
-    The number counts the first dimension slowest. The wall falls with the sum of the places, up to random deviations.
+    The places are in the order in which the first dimension changes slowest. The wall falls with the sum of a place's
+    coordinates, up to random deviations.
     """
     size, rng, others = size_of(dimensions), np.random.default_rng(0), dimensions - 1
     low = min(others, _LOW)  # the sums of these dimensions repeat

@@ -8,8 +8,8 @@ import numpy as np
 
 from paretofoil.explanation.atlas import Atlas, AtlasOutcome
 from paretofoil.show.influence import tenths
-from paretofoil.show.landscape import as_shown, axis_label
-from paretofoil.show.numbers import number_of, proven, quantities, short
+from paretofoil.show.landscape import axis_label
+from paretofoil.show.numbers import as_shown, number_of, proven, quantities, short
 from paretofoil.show.palette import BLUE, GREEN, GREY, INK, ORANGE, RED, SKY, check_figure, new_figure, save_figure
 
 if TYPE_CHECKING:
@@ -28,22 +28,20 @@ def atlas_sentence(atlas: Atlas) -> str:
     """Return text such as "Under 43.2 to 44.2 % of the commands the episode ends on the front ... (proven)." """
     fixed = np.flatnonzero(atlas.high <= atlas.low)
     asking = quantities([atlas.objectives[i] for i in fixed], atlas.low[fixed]) if len(fixed) else ""
-    first, *others = _shares(atlas, f" that ask for {asking}" if asking else "")
-    text = f"{', '.join([first, *others[:-1]])}, and {others[-1]}"
+    text = _shares(atlas, f" that ask for {asking}" if asking else "")
     if atlas.samples:
-        return f"{text} (95 % intervals of {atlas.samples:,} sampled commands; nothing is proven{counted(atlas)})."
+        return f"{text} (95 % intervals of {atlas.samples:,} sampled commands; {nothing_proven(atlas)})."
     _, undecided = tenths(0.0, atlas.undecided)
     open_part = f"; the outcome of {undecided} % of the commands is undecided" if atlas.undecided > 1e-6 else ""
     text = f"{text} ({proven(atlas.assumed)}{open_part})."
     if atlas.sampled is None:
         return text
-    first, *others = _shares(atlas.sampled)
     samples = f"95 % intervals of {atlas.sampled.samples:,} sampled commands; not proven"
-    return f"{text} {', '.join([first, *others[:-1]])}, and {others[-1]} ({samples})."
+    return f"{text} {_shares(atlas.sampled)} ({samples})."
 
 
-def _shares(atlas: Atlas, which: str = "") -> list[str]:
-    """Return what is said of the commands of an atlas: how many end on the front, deliver, and are not finished."""
+def _shares(atlas: Atlas, which: str = "") -> str:
+    """Return the shares of the commands that end on the front, deliver what they ask for, and do not finish."""
     front, delivers, unfinished = (
         share_span(atlas, share) for share in (atlas.on_front, atlas.delivers, atlas.unfinished)
     )
@@ -53,13 +51,13 @@ def _shares(atlas: Atlas, which: str = "") -> list[str]:
     ]
     if atlas.unfinished and not all_unfinished(atlas):
         parts.append(f"under {unfinished} it lasts until the step limit")
-    return parts
+    return f"{', '.join(parts[:-1])}, and {parts[-1]}"
 
 
-def counted(atlas: Atlas) -> str:
-    """Return which returns count as equal, if not only equal ones do."""
-    share = short(100 * atlas.tolerance)
-    return f"; returns that differ by at most {share} % of the range count as equal" if atlas.tolerance else ""
+def nothing_proven(atlas: Atlas) -> str:
+    """Return "nothing is proven", and by how much returns may differ and still count as equal, if they may."""
+    equal = f"; returns that differ by at most {short(100 * atlas.tolerance)} % of the range count as equal"
+    return f"nothing is proven{equal if atlas.tolerance else ''}"
 
 
 def outcome_text(atlas: Atlas, outcome: AtlasOutcome) -> str:
@@ -91,25 +89,34 @@ def figure_atlas(atlas: Atlas, path: str | Path | None = None) -> "Figure":
         sampled = f"the outcomes of {number_of(atlas.samples, 'sampled command')}"
         _set_titles(figure, f"{atlas.agent}: {sampled if atlas.samples else 'the outcomes of all commands'}", atlas)
         return save_figure(figure, path)
-    legend = draw_map(figure.subplots(), atlas)
-    handles = [Patch(color=colour, label=label) for colour, label in legend]
+    draw_map(figure.subplots(), atlas)
+    handles = [Patch(color=colour, label=label) for colour, label in map_legend(atlas)]
     figure.legend(handles=handles, loc="outside right upper", frameon=False, fontsize=8, title="outcome (commands)")
     _set_titles(figure, f"{atlas.agent}: the outcome of each command", atlas)
     return save_figure(figure, path)
 
 
-def draw_map(axes: "Axes", atlas: Atlas) -> list[tuple[str, str]]:
-    """Draw the outcome of each command, and return the colours and labels of the legend."""
-    shown = [number for number, outcome in enumerate(atlas.outcomes) if outcome.on_front]
-    shown.sort(key=lambda number: tuple(atlas.outcomes[number].achieved))
-    colour_of = {number: COLOURS[i % len(COLOURS)] for i, number in enumerate(shown)}
-    colours = np.array([colour_of.get(number, OTHER) for number in range(len(atlas.outcomes))] + [INK])
-    draw_cells(axes, atlas, atlas.cells, colours[atlas.outcome_of])
+def draw_map(axes: "Axes", atlas: Atlas) -> None:
+    """Draw the outcome of each command in the colours of `map_legend`."""
+    colours = _front_colours(atlas)
+    of_outcomes = np.array([colours.get(number, OTHER) for number in range(len(atlas.outcomes))] + [INK])
+    draw_cells(axes, atlas, atlas.cells, of_outcomes[atlas.outcome_of])
     set_ranges(axes, atlas)
-    listed = [(colour_of[number], atlas.outcomes[number]) for number in shown[:LISTED]]
+
+
+def map_legend(atlas: Atlas) -> list[tuple[str, str]]:
+    """Return the colours of a map of outcomes, and their labels."""
+    listed = [(colour, atlas.outcomes[number]) for number, colour in _front_colours(atlas).items()][:LISTED]
     legend = [(colour, f"{outcome_text(atlas, one)} ({100 * one.share:.1f} %)") for colour, one in listed]
     legend.append((OTHER, "other outcomes"))
     return [*legend, (INK, "undecided")] if atlas.undecided > 1e-6 else legend
+
+
+def _front_colours(atlas: Atlas) -> dict[int, str]:
+    """Return the colour of each outcome on the front, by its number, in the order of the front."""
+    on_front = [number for number, outcome in enumerate(atlas.outcomes) if outcome.on_front]
+    on_front.sort(key=lambda number: tuple(atlas.outcomes[number].achieved))
+    return {number: COLOURS[i % len(COLOURS)] for i, number in enumerate(on_front)}
 
 
 def draw_cells(axes: "Axes", atlas: Atlas, cells: np.ndarray, colours: np.ndarray) -> None:
@@ -185,7 +192,7 @@ def draw_frequent(axes: "Axes", atlas: Atlas) -> None:
         axes.set_xlabel("share of the sampled commands (%)\nwith 95 % intervals; blue: on the front")
     else:
         also = "" if atlas.sampled is None else "\npoints: of sampled commands, with 95 % intervals"
-        axes.set_xlabel(f"proven share of the commands (%), and what it is at most; blue: on the front{also}")
+        axes.set_xlabel(f"proven share of the commands (%), with its upper bound; blue: on the front{also}")
 
 
 def _with_errors(atlas: Atlas, shares: list[float]) -> tuple[np.ndarray, np.ndarray]:

@@ -8,7 +8,7 @@ import numpy as np
 
 from paretofoil.explanation.atlas import Atlas
 from paretofoil.explanation.compare import Comparison
-from paretofoil.show.atlas import counted, draw_cells, set_ranges, share_span, span_text
+from paretofoil.show.atlas import draw_cells, nothing_proven, set_ranges, share_span, span_text
 from paretofoil.show.numbers import number_of, proven, quantities
 from paretofoil.show.palette import BLUE, GREEN, GREY, INK, ORANGE, check_figure, new_figure, save_figure
 
@@ -29,8 +29,8 @@ def comparison_sentence(comparison: Comparison) -> str:
     share = span_text(*comparison.differ)
     how = f"({proven(comparison.assumed)})"
     if comparison.samples:
-        samples, equal = number_of(comparison.samples, "sampled command"), counted(comparison.atlases[0])
-        how = f"(95 % interval of {samples}; nothing is proven{equal})"
+        samples = number_of(comparison.samples, "sampled command")
+        how = f"(95 % interval of {samples}; {nothing_proven(comparison.atlases[0])})"
     text = f"{first} and {second} end differently under {share} of the commands {how}"
     if comparison.sampled is not None:
         low, high, count = comparison.sampled

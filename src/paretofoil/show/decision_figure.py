@@ -18,7 +18,6 @@ from paretofoil.show.landscape import (
     landscape,
     margin_label,
     margin_line,
-    two_objectives,
 )
 from paretofoil.show.numbers import action_name
 from paretofoil.show.palette import check_figure, save_figure
@@ -57,13 +56,14 @@ def figure_decision(
     first, live = shown[0], shown[0].live
     figure, panel, beside = _layout(_scene(live))
     foil, title = action_name(first.question.foil_name), question_title(first)
+    pair = None if axes is None else [live.question.space.index(axis) for axis in axes]
     if live.met is not None:
         image = None
-        _draw_outcome(panel, live, shown, axes)
+        _draw_outcome(panel, live, shown, pair)
     elif live.question.space.simplex and axes is None:
         image = draw_preferences(panel, live.question, shown, foil)
     else:
-        image = _draw_commands(panel, live.question, shown, axes)
+        image = _draw_commands(panel, live.question, shown, pair)
         if first.question.later:
             panel.set_xlabel(f"{panel.get_xlabel()}, from here on")
             if image is not None:
@@ -89,20 +89,12 @@ def _balanced(words: str, width: int) -> str:
     return fill(words, next(w for w in range(-(-len(words) // lines), width + 1) if len(wrap(words, w)) == lines))
 
 
-def _draw_commands(
-    panel: "Axes", question: Question, shown: Sequence[Answer], axes: tuple[str | int, str | int] | None
-) -> Any:
+def _draw_commands(panel: "Axes", question: Question, shown: Sequence[Answer], pair: Sequence[int] | None) -> Any:
     """Draw the landscape and return its image, or draw the line of the only objective that may change."""
     first, movable = shown[0], np.flatnonzero(question.high > question.low).tolist()
-    if axes is not None:
-        pair = [question.space.index(axis) for axis in axes]
-    elif question.space.dim == 1 or len(movable) == 1:
-        pair = movable or [0]
-    else:
-        pair = list(two_objectives(question, shown))
-    if len(pair) == 1:
-        foil = action_name(first.question.foil_name)
-        draw_margin_line(panel, margin_line(question, pair[0], shown), shown, foil)
+    if pair is None and (question.space.dim == 1 or len(movable) == 1):
+        line = margin_line(question, (movable or [0])[0], shown)
+        draw_margin_line(panel, line, shown, action_name(first.question.foil_name))
         return None
     land = landscape(question, pair, shown=shown, through=_through(shown))
     return draw_landscape(panel, land, shown, proven_range=first.proven_range)
@@ -113,14 +105,12 @@ def _through(shown: Sequence[Answer]) -> np.ndarray | None:
     return next((answer.command for answer in shown if answer.command is not None), None)
 
 
-def _draw_outcome(panel: "Axes", live: Live, shown: Sequence[Answer], axes: tuple[str | int, str | int] | None) -> None:
+def _draw_outcome(panel: "Axes", live: Live, shown: Sequence[Answer], pair: Sequence[int] | None) -> None:
     """Draw the commands of two objectives whose rollouts have the outcome."""
-    question = live.question
-    pair = two_objectives(question, shown) if axes is None else [question.space.index(axis) for axis in axes]
     rollouts = shown[0].rollouts
     is_random = rollouts is not None and rollouts.original is not None and rollouts.original.repeats > 1
     resolution = OUTCOMES // 3 if is_random else OUTCOMES  # several rollouts of each command
-    land = landscape(question, pair, shown=shown, through=_through(shown), resolution=resolution, heights=live.met)
+    land = landscape(live.question, pair, shown=shown, through=_through(shown), resolution=resolution, heights=live.met)
     colours = land.margins / 2 - 0.25  # shares below a half are negative; pale, since there is no scale of colours
     draw_landscape(panel, replace(land, margins=colours), shown, wins="the outcome is met")
 

@@ -25,7 +25,7 @@ GREY_CELL, INVALID = "#d3d3d8", "#f4f4f6"
 
 @dataclass(frozen=True)
 class FlipMapLines:
-    """One line for each step, which can be printed before the next one is known: all widths are fixed.
+    """Formats one line per step, to be printed before the next step is computed; all widths are fixed.
 
     Steps go down and actions across: the chosen action, and the scaled distance that each foil needs.
     """
@@ -81,13 +81,13 @@ def summary(flips: FlipMap) -> str:
     if easiest:
         lines.append("The smallest changes:")
         lines += [f"  t = {step}: {answer}" for step, answer in easiest]
-    settled = flips.proven_unsteerable()
-    unsure = [step for step in flips.unsteerable() if step not in settled]
-    answers = [answer for answer, step in zip(flips.answers, flips.steps, strict=True) if step in settled]
+    proven_steps = flips.proven_unsteerable()
+    other_steps = [step for step in flips.unsteerable() if step not in proven_steps]
+    answers = [answer for answer, step in zip(flips.answers, flips.steps, strict=True) if step in proven_steps]
     assumed = max((answer.proof.assumed for answer in answers if answer.proof is not None), default=0.0)
     how = proven(assumed, max((answer.question.kappa for answer in answers), default=0.0))
     preferences = any(answer.question.preferences for answer in flips.answers)
-    lines += unchanged_steps(settled, how, unsure, preferences, flips.objectives)
+    lines += unchanged_steps(proven_steps, how, other_steps, preferences, flips.objectives)
     return "\n".join(lines) or "Every step has only one valid action."
 
 

@@ -31,7 +31,7 @@ def figure_front(agent: Agent, path: str | Path | None = None, *, name: str = "l
     check_figure(path)
     if agent.achieved is None or not len(agent.front):
         raise InvalidInput.expected(
-            "an agent with a front and the returns of its rollouts", f"{agent.name!r}, which lacks them"
+            "an agent with a front and the returns of its rollouts (achieved=...)", f"{agent.name!r} without them"
         )
     size = agent.achieved.shape[1]
     objectives: Any = agent.space.objectives[:size]

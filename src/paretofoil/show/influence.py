@@ -6,7 +6,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from paretofoil.core.influence import AmountInfluence, Influence, InfluenceProfile, Share, SingleObjective
-from paretofoil.show.notebook import card, embedded, heading, line
+from paretofoil.show.notebook import card, figure_card, heading, line
 from paretofoil.show.numbers import (
     action_name,
     beside,
@@ -19,6 +19,7 @@ from paretofoil.show.numbers import (
     quantities,
     region,
     rounded_down,
+    rounded_up,
     short,
     short_change,
     tidy,
@@ -83,19 +84,13 @@ def amount_sentence(influence: AmountInfluence) -> str:
         numbers = "features" if _is_state(influence) else "command"
         here = "with these features" if _is_state(influence) else "under this command"
         now = f", {short(each.chosen)} {here}" if width[0] != width[1] else ""
-        limits = f"{rounded_down(each.lowest)}{unit} or more than {_ceiling(each.highest)}{unit}"
+        limits = f"{rounded_down(each.lowest)}{unit} or more than {rounded_up(each.highest)}{unit}"
         which = "value of them" if _is_state(influence) else "command"
         sampled = "states" if _is_state(influence) else "commands"
         none = f"no {which} leads to less than {limits} ({proven(influence.assumed)})" if influence.proven else ""
         text = f"Depending on the {numbers}, the agent chooses {amounts}{unit} of {each.name} in this state{now}"
         parts.append(f"{text}; {none}." if none else f"{text}, of {influence.samples:,} sampled {sampled}.")
     return " ".join(parts)
-
-
-def _ceiling(number: float) -> str:
-    """Round up, so that an upper bound stays true as text."""
-    text = rounded_down(-number)
-    return text[1:] if text.startswith("-") else text if text == "0" else f"-{text}"
 
 
 def profile_summary(profile: InfluenceProfile) -> str:
@@ -317,5 +312,4 @@ def influence_html(influence: Influence) -> str:
 def profile_html(profile: InfluenceProfile) -> str:
     """Return the figure of the profile, and its summary in words."""
     title = f"{profile.agent}: {number_of(len(profile.steps), 'step')}"
-    words = f'<div style="white-space:pre-wrap">{escape(str(profile))}</div>'
-    return card(heading(title) + embedded(figure_influence, profile) + words, BLUE)
+    return figure_card(title, figure_influence, profile, str(profile))

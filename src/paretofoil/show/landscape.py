@@ -13,7 +13,7 @@ from paretofoil.core.answer import Answer, ProvenRange, Status
 from paretofoil.core.command import Objective
 from paretofoil.core.errors import InvalidInput
 from paretofoil.core.question import Question, QuestionBatch
-from paretofoil.show.numbers import join, only_features, short, with_unit
+from paretofoil.show.numbers import as_shown, join, only_features, short, with_unit
 from paretofoil.show.palette import ATTAINABLE, INK, MARGIN_COLOURS, ORIGINAL, Mark, mark_of
 from paretofoil.show.sentences import delivers
 
@@ -33,7 +33,7 @@ POINTS = 601
 MAX_COLOUR = 10.0
 """Margins beyond this (odds of 20,000 to 1) share one colour, so that the boundary stays visible."""
 LEAST_SHARE = 0.02
-"""The smallest margin of an amount with the full colour."""
+"""For continuous actions: the colours extend at least to this margin, a share of the action's range."""
 DOTS = "#8a5410"
 NOTE_WIDTH = 74
 """Characters in a line of the note above a landscape."""
@@ -138,14 +138,11 @@ def two_objectives(question: Question, answers: Sequence[Answer]) -> tuple[int, 
     """Return the two objectives that the answers change most; objectives that may not change come last."""
     total = _changes(question, answers).sum(axis=0) + 1e-6 * (question.high > question.low)
     if total.size < 2:
-        raise InvalidInput.expected("a question with at least two objectives, for a landscape", "one objective")
+        raise InvalidInput.expected(
+            "a question with at least two objectives (a landscape has two axes)", "one objective"
+        )
     first, second = sorted(np.argsort(-total, kind="stable")[:2].tolist())
     return first, second
-
-
-def as_shown(objective: Objective, numbers: np.ndarray) -> np.ndarray:
-    """Return numbers of one objective with the sign that users see: a cost of -2 becomes 2."""
-    return 0.0 - numbers if objective.cost else numbers  # not -numbers, which would label an axis -0
 
 
 def axis_label(objective: Objective) -> str:
@@ -214,14 +211,14 @@ def _draw_amounts(axes: "Axes", grid: Sequence[np.ndarray], margins: np.ndarray,
 
 
 def margin_label(foil: str) -> str:
-    """Return what the colours mean; the title has the foil, if its name is long."""
+    """Return the label of the colours; a foil with a long name is named in the title only."""
     return (
         f"margin of {foil} (above 0: {foil} is chosen)" if len(foil) <= 20 else "margin of the foil (above 0: it wins)"
     )
 
 
 def wins_label(kappa: float) -> str:
-    """Return what the dots mean, and the line around them."""
+    """Return the label of the dots, and of the line around them."""
     return f"the foil wins (by {kappa:g} or more)" if kappa else "the foil wins"
 
 

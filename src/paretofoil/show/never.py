@@ -13,8 +13,7 @@ def never_sentence(claim: Never) -> str:
     name, names = ("box of states", "boxes of states") if claim.width else ("state", "states")
     width = f", each {short(100 * claim.width)} % of the range wide," if claim.width else ""
     states = f"the only {name}{width}" if count == 1 else f"the {count:,} {names}{width}"
-    commands = free_numbers(claim.objectives, preferences=claim.preferences)
-    several = claim.preferences or commands.startswith("values of")
+    commands, several = free_numbers(claim.objectives, preferences=claim.preferences)
     does, makes = ("do", "make") if several else ("does", "makes")
     if not claim.preferences or claim.low.any() or (claim.high < 1).any():
         inside = f"{commands} in the search region"

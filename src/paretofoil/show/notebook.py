@@ -40,8 +40,7 @@ def flip_map_html(flips: FlipMap) -> str:
     """Return the figure of the flip map, and its summary in words."""
     agent = f"{flips.agent}: " if flips.agent else ""
     title = f"{agent}{number_of(len(flips.taken), 'step')}, {number_of(len(flips.answers), 'foil')}"
-    words = f'<div style="white-space:pre-wrap">{escape(summary(flips))}</div>'
-    return card(heading(title) + embedded(figure_flip_map, flips) + words, BLUE)
+    return figure_card(title, figure_flip_map, flips, summary(flips))
 
 
 def agent_html(agent: Agent) -> str:
@@ -63,13 +62,14 @@ def agent_html(agent: Agent) -> str:
     return card(heading(agent.name) + grid, BLUE)
 
 
-def embedded(draw: Callable[[Any], "Figure"], value: object) -> str:
-    """Return the figure of a value as HTML, with a description for blind readers; nothing if matplotlib is missing."""
-    if not can_draw():
-        return ""
-    # Its ink is dark, so that it needs a white background on a dark page.
-    style = "max-width:100%;background:#fff;border-radius:6px;margin:.4em 0"
-    return f'<img alt="{escape(repr(value))}" src="{png_address(draw(value))}" style="{style}">'
+def figure_card(title: str, draw: Callable[[Any], "Figure"], value: object, words: str) -> str:
+    """Return a block with the figure of a value, which is left out if matplotlib is missing, and with words below."""
+    picture = ""
+    if can_draw():
+        # Its ink is dark, so that it needs a white background on a dark page.
+        style = "max-width:100%;background:#fff;border-radius:6px;margin:.4em 0"
+        picture = f'<img alt="{escape(repr(value))}" src="{png_address(draw(value))}" style="{style}">'
+    return card(f'{heading(title)}{picture}<div style="white-space:pre-wrap">{escape(words)}</div>', BLUE)
 
 
 def card(inside: str, rim: str) -> str:

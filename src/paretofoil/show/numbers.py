@@ -8,6 +8,7 @@ import math
 import re
 from collections.abc import Callable, Sequence
 from decimal import ROUND_CEILING, ROUND_FLOOR, Context, Decimal
+from typing import Any
 
 import numpy as np
 
@@ -160,8 +161,8 @@ def rounded_down(number: float, digits: int = DIGITS) -> str:
 
 
 def rounded_up(number: float, digits: int = DIGITS) -> str:
-    """Round up, and to at least 0.01, so that "at most" stays true."""
-    return short(float(Context(prec=digits, rounding=ROUND_CEILING).create_decimal(repr(max(number, 0.01)))))
+    """Round up, so that an upper bound stays true as text."""
+    return short(float(Context(prec=digits, rounding=ROUND_CEILING).create_decimal(repr(number))))
 
 
 def short(number: float, digits: int = DIGITS) -> str:
@@ -188,7 +189,7 @@ def beside(old: float, new: float, write: Callable[[float], str] = short) -> str
 
 
 def _precise(number: float, write: Callable[[float], str]) -> list[str]:
-    """Return a number in more and more digits."""
+    """Return texts of a number, each with more digits than the one before."""
     return [write(number), *(short(number, digits) for digits in range(DIGITS + 1, 18))]
 
 
@@ -225,17 +226,21 @@ def join(words: Sequence[str]) -> str:
 
 
 def unchanged_steps(
-    settled: Sequence[int], how: str, unsure: Sequence[int], preferences: bool, objectives: Sequence[Objective] = ()
+    proven_steps: Sequence[int],
+    how: str,
+    other_steps: Sequence[int],
+    preferences: bool,
+    objectives: Sequence[Objective] = (),
 ) -> list[str]:
-    """Return the steps at which no command changes the action: those with a proof, and those without."""
-    lines, numbers = [], free_numbers(objectives, preferences=preferences)
-    several = preferences or numbers.startswith("values of")
-    if settled:
+    """Return lines that list the steps at which no command changes the action: proven ones, then others."""
+    lines: list[str] = []
+    numbers, several = free_numbers(objectives, preferences=preferences)
+    if proven_steps:
         which = "preferences change" if preferences else f"{numbers} in the search region change{'s' * (not several)}"
-        lines.append(f"No {which} the action ({how}) at t = {', '.join(map(str, settled))}.")
-    if unsure:
+        lines.append(f"No {which} the action ({how}) at t = {', '.join(map(str, proven_steps))}.")
+    if other_steps:
         which = f"{numbers} {'were found that change' if several else 'was found that changes'}"
-        lines.append(f"No {which} the action at t = {', '.join(map(str, unsure))} (not proven).")
+        lines.append(f"No {which} the action at t = {', '.join(map(str, other_steps))} (not proven).")
     return lines
 
 
@@ -254,13 +259,18 @@ def only_features(objectives: Sequence[Objective]) -> bool:
     return bool(objectives) and all(o.feature for o in objectives)
 
 
-def free_numbers(objectives: Sequence[Objective], *, preferences: bool = False) -> str:
-    """Return what may change, as the subject of a sentence: "command", "value of the pole angle", "preferences"."""
+def free_numbers(objectives: Sequence[Objective], *, preferences: bool) -> tuple[str, bool]:
+    """Return what may change, as the subject of a sentence, and whether it is plural.
+
+    The subject is "command", "preferences", or text such as "value of the pole angle".
+    """
     features = [o for o in objectives if o.feature]
     if not features:
-        return "preferences" if preferences else "command"
+        return "preferences" if preferences else "command", preferences
     values = f"value{'s' * (len(features) > 1)} of {join([name_of(o) for o in features])}"
-    return values if only_features(objectives) else f"command with any {values}"
+    if only_features(objectives):
+        return values, preferences or len(features) > 1
+    return f"command with any {values}", preferences
 
 
 def name_of(objective: Objective) -> str:
@@ -284,6 +294,11 @@ def tidy(numbers: np.ndarray, *others: np.ndarray) -> np.ndarray:
 def amount(objective: Objective, number: float) -> float:
     """Return a number as users think of it: a cost is positive, a probability in percent; there is no -0."""
     return _factor(objective) * float(number) + 0.0
+
+
+def as_shown(objective: Objective, numbers: Any) -> Any:
+    """Return a number or an array of one objective with the sign that users see: a cost of -2 becomes 2, and back."""
+    return 0.0 - numbers if objective.cost else numbers  # not -numbers, which would become -0
 
 
 def never_negative(objective: Objective) -> bool:
@@ -361,7 +376,7 @@ def _phrase(objective: Objective, text: str) -> str:
 
 
 def _name(objective: Objective) -> str:
-    """Return text such as "treasure"; "of ore 0": a number in a name is kept apart from the amount."""
+    """Return text such as "treasure", or "of ore 0": "3 ore 0" would be hard to read."""
     return f"of {objective.name}" if objective.name[-1:].isdigit() else objective.name
 
 

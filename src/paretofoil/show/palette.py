@@ -26,15 +26,13 @@ SKY = "#56b4e9"
 MARKERS = {BLUE: "P", ORANGE: "D", GREEN: "*", RED: "X", PURPLE: "^", GREY: "v", INK: "o", SKY: "s"}
 """The marker of each colour: all can be filled or hollow."""
 MARGIN_COLOURS = ("#6a5ba6", "#b9b1d8", "#faf9f7", "#fbc987", "#e08a1e")
-"""From a foil that loses to one that wins; none so dark that it would hide an arrow."""
+"""The colours of margins, from a foil that loses to one that wins; none is so dark that it would hide an arrow."""
 
 
 @dataclass(frozen=True)
 class Mark:
     """How one command is drawn on a landscape."""
 
-    name: str
-    """The name of the search, "original" or "attainable"."""
     label: str
     colour: str
     size: float
@@ -44,26 +42,25 @@ class Mark:
         return MARKERS[self.colour]
 
 
-ORIGINAL = Mark("original", "original command", INK, 11)
-ATTAINABLE = Mark("attainable", "attainable command", SKY, 14)
-MARKS = (
-    Mark("cf-zoo", "CF-ZOO", GREEN, 21),
-    Mark("exact", "Exact", BLUE, 9),
-    Mark("boundary", "Boundary", PURPLE, 14),
-    Mark("nearest-front", "nearest front point", ORANGE, 8),
-    Mark("white-cw", "White-CW", RED, 10),
-    Mark("local-zoo", "local ZOO", GREY, 12),
-)
-"""The sizes differ, so that every mark is visible where searches agree."""
+ORIGINAL = Mark("original command", INK, 11)
+ATTAINABLE = Mark("attainable command", SKY, 14)
+MARKS = {
+    "cf-zoo": Mark("CF-ZOO", GREEN, 21),
+    "exact": Mark("Exact", BLUE, 9),
+    "boundary": Mark("Boundary", PURPLE, 14),
+    "nearest-front": Mark("nearest front point", ORANGE, 8),
+    "white-cw": Mark("White-CW", RED, 10),
+    "local-zoo": Mark("local ZOO", GREY, 12),
+}
+"""The mark of each search. The sizes differ, so that every mark is visible where searches agree."""
 
 
 def mark_of(search: str) -> Mark:
     """Return the mark of a search or of a form of it; an unknown search is drawn in blue under its own name."""
     name, _, form = search.partition(":")
-    mark = next((mark for mark in MARKS if mark.name == name), None)
-    if mark is None:
-        return Mark(search, search, BLUE, 11)
-    return replace(mark, name=search, label=f"{mark.label} {form.replace('-', ' ')}".strip())
+    if name not in MARKS:
+        return Mark(search, BLUE, 11)
+    return replace(MARKS[name], label=f"{MARKS[name].label} {form.replace('-', ' ')}".strip())
 
 
 ENDINGS = ("png", "svg", "pdf", "jpg", "jpeg", "webp", "tif", "tiff", "eps", "ps")

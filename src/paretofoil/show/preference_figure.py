@@ -35,7 +35,7 @@ STEPS = 110
 """Small triangles along each side."""
 CORNERS = np.array([[0.0, 0.0], [1.0, 0.0], [0.5, np.sqrt(0.75)]])
 CLOSE = 0.1
-"""A triangle shows only the part around answers that change no weight by as much as this."""
+"""If no answer changes a weight by this much, the triangle shows only the part around the answers."""
 TICKS = 4
 """Parts into which the ticks divide each side."""
 EDGE = 0.06

@@ -15,9 +15,10 @@ from paretofoil.explanation.report import STEP, Report
 from paretofoil.show.atlas import (
     LISTED,
     all_unfinished,
-    counted,
     draw_frequent,
     draw_map,
+    map_legend,
+    nothing_proven,
     outcome_text,
     share_span,
     span_text,
@@ -26,8 +27,8 @@ from paretofoil.show.compare import comparison_sentence, draw_difference, draw_s
 from paretofoil.show.flip_map import figure_flip_map, summary
 from paretofoil.show.front_figure import figure_front
 from paretofoil.show.influence import figure_influence
-from paretofoil.show.landscape import as_shown, axis_label
-from paretofoil.show.numbers import join, number_of, proven, quantities, region, short
+from paretofoil.show.landscape import axis_label
+from paretofoil.show.numbers import as_shown, join, number_of, proven, quantities, region, short
 from paretofoil.show.palette import GREEN, RED, can_draw, new_figure, png_address
 
 if TYPE_CHECKING:
@@ -38,14 +39,16 @@ SMALL = 6.0
 BESIDE = 7.0
 """A figure of at most this many inches stands beside its words, on wide screens."""
 WIDE = 0.1
-"""If a larger share of the commands is undecided, the shares of sampled commands say more."""
-MOSTLY, OFTEN = 0.75, 0.25
-"""An agent that achieves less of the front is called poor; one that runs into the step limit more often, not good."""
+"""If a larger share of the commands is undecided, the report gives the shares of sampled commands instead."""
+MOSTLY = 0.75
+"""An agent that achieves a smaller share of the front is rated poor."""
+OFTEN = 0.25
+"""An agent that runs into the step limit under a larger share of the commands is rated fair, not good."""
 
 
 @dataclass(frozen=True)
 class Verdict:
-    """The result in a few sentences."""
+    """The overall rating, with its reasons in a few sentences."""
 
     level: str
     """good, fair, poor, or open."""
@@ -61,7 +64,9 @@ class Measure:
     low: float
     high: float
     how: str
+    """proven, sampled or rolled out."""
     text: str = ""
+    """The share as text, if it is not given by its bounds."""
 
     @property
     def shown(self) -> str:
@@ -138,7 +143,7 @@ def _shares(report: Report) -> list[str]:
 
 
 def _fulfilled(report: Report) -> tuple[float, float] | None:
-    """Return the bounds of the share of commands that get what they ask for, of those that can."""
+    """Return the bounds of a share: of the commands that ask for no more than the front has, those that get it."""
     atlas = _estimates(report)
     if atlas is None or report.fulfillable < 0.01:
         return None
@@ -163,7 +168,7 @@ def _compared(report: Report) -> str:
 
 
 def _why(report: Report, part: str) -> str:
-    """Return why a part is missing."""
+    """Return the sentence that says why a part is missing."""
     reason = report.missing.get(part, "")
     return f"There is no {_MISSING[part]}: {reason}." if reason else ""
 
@@ -234,16 +239,15 @@ def _atlas_part(report: Report) -> Part | None:
         rows.append((outcome_text(estimates, outcome), share_span(estimates, outcome.share)))
     text = f"The outcome of {span_text(1.0 - atlas.undecided, 1.0)} of the commands is {proven(atlas.assumed)}."
     if atlas.samples:
-        text = f"The most frequent outcomes of {atlas.samples:,} sampled commands; nothing is proven{counted(atlas)}."
+        text = f"The most frequent outcomes of {atlas.samples:,} sampled commands; {nothing_proven(atlas)}."
     elif estimates.samples:
         text += f" The shares are 95 % intervals of {estimates.samples:,} sampled commands."
     if atlas.samples or atlas.boxes is not None:
         draw = lambda: _figure(6.4, 4.4, lambda axes: draw_frequent(axes, estimates))  # noqa: E731
         return Part(title, [text], columns, rows, [draw])
-    legend: list[tuple[str, str]] = []
-    figure = _figure(5.6, 4.4, lambda axes: legend.extend(draw_map(axes, atlas))) if can_draw() else None
+    draw = lambda: _figure(5.6, 4.4, lambda axes: draw_map(axes, atlas))  # noqa: E731
     caption = "Each point is a command; its colour is the return of its episode. Grey returns are not on the front."
-    return Part(title, [text], columns, rows, [lambda: figure] if figure else [], caption, legend)
+    return Part(title, [text], columns, rows, [draw], caption, map_legend(atlas) if can_draw() else ())
 
 
 def _neighbour_part(report: Report) -> Part | None:
@@ -254,8 +258,8 @@ def _neighbour_part(report: Report) -> Part | None:
     text = (
         f"Of {pairs:,} pairs of random commands that differ by {short(100 * STEP)} % of the range, {alike:,} end alike"
     )
-    equal = "" if report.atlas is None else counted(report.atlas)
-    return Part(title, [f"{text}: {span_text(*report.agreement)} of all (95 % interval; nothing is proven{equal})."])
+    sampled = "nothing is proven" if report.atlas is None else nothing_proven(report.atlas)
+    return Part(title, [f"{text}: {span_text(*report.agreement)} of all (95 % interval; {sampled})."])
 
 
 def _influence_part(report: Report) -> Part | None:

@@ -53,13 +53,13 @@ from paretofoil.show.numbers import (
 )
 
 MANY = 3
-"""From this number of changed objectives on, each has only its new and old number."""
+"""If at least this many objectives change, each is given by its new and its old number only."""
 LITTLE = 0.1
-"""Weights that change by at most this change a little."""
+"""A change of weights by at most this is called "a little"."""
 LARGE_KAPPA = 20.0
-"""A larger margin is not explained as a ratio of probabilities, which nobody could read."""
+"""A larger margin is not also given as a ratio of probabilities, which would be too long to read."""
 EXACT = 1e-9
-"""A miss of at most this share of an objective's range is none."""
+"""A return that misses by at most this share of an objective's range counts as exact."""
 VALUE_DIGITS = 7
 """The most digits in which two values are distinguished: float32 has no more."""
 CAVEAT = "The agent may not be able to achieve what this command asks for."
@@ -129,8 +129,13 @@ def _weight_changes(objectives: Sequence[Objective], before: np.ndarray, after: 
     return f"cared {', and '.join(parts) if any(' and ' in part for part in parts) else join(parts)}"
 
 
+def _percent_smaller(bound: float, distance: float) -> str:
+    """Return by how many percent another change could be smaller at most: rounded up, and at least 0.01."""
+    return rounded_up(max(100 * (1 - bound / distance), 0.01), 2) if distance else "0.01"
+
+
 def _in_linf(answer: Answer) -> str:
-    """Return the proven answer to the same question in the norm linf."""
+    """Return the sentences about the answer that is proven in the norm linf."""
     words, quoted = _Words(answer), answer.quoted
     if quoted is None:
         return ""
@@ -152,8 +157,7 @@ class _Words:
         issued = self.question.command if start is None else start.issued
         self.original = tidy(self.question.command, self.low, self.high, issued)
         self.later = self.question.later
-        self.numbers = free_numbers(self.objectives, preferences=self.preferences)
-        self.several = self.preferences or (self.only_features and len(self.features) > 1)
+        self.numbers, self.several = free_numbers(self.objectives, preferences=self.preferences)
         self.here = " from here on" if self.later and not (self.preferences or self.only_features) else ""
         self.foil = action_name(self.question.foil_name)
         self.chosen = action_name(self.question.actions[self.question.chosen])
@@ -173,7 +177,7 @@ class _Words:
     def one_line(self) -> str:
         if self.answer.quoted is not None:
             would = f"agent would have {self._instead()}" if self.outcome is None else self._would_meet()
-            return f"{self._had(self.answer.quoted.command)}, the {would}."
+            return f"{self._condition(self.answer.quoted.command)}, the {would}."
         foil = f"the agent choose {self.choice} in this state{self._restrictions()}"
         if self.outcome is not None:
             here = " if it is issued here" if self.later else ""
@@ -202,7 +206,7 @@ class _Words:
             caveat = FEATURE_CAVEAT
         return _text([*parts, caveat, self.advice()])
 
-    def _had(self, command: np.ndarray) -> str:
+    def _condition(self, command: np.ndarray) -> str:
         """Return a clause: "Had you asked for 2 fewer steps (6 instead of 8)", "Had the pole angle been 0.01 rad"."""
         if self.preferences:
             return f"Had you {_weight_changes(self.objectives, self.original, command)}"
@@ -232,7 +236,7 @@ class _Words:
         return f"{foil} rather than {chosen}"
 
     def _would_meet(self) -> str:
-        """Return text such as "episode would have met "treasure >= 50"", or most of several."""
+        """Return a clause: "episode would have met "treasure >= 50"", of several runs with the share that met it."""
         new = self.rollouts.quoted
         if new is None or new.repeats == 1 or new.met is None:
             return f"episode would have met {self.outcome}"
@@ -323,7 +327,7 @@ class _Words:
         return f"{name[0].upper()}{name[1:]} {verb} unchanged."
 
     def _restrictions(self) -> str:
-        """Return text such as " with time unchanged and 5 to 10 treasure": what the user ruled out, or nothing."""
+        """Return text such as " with time unchanged and 5 to 10 treasure": the restrictions, if the user set some."""
         ranges = {i: self._held(i) for i in self.question.held if i not in self.question.kept}
         same = [self._name(i) for i in (*self.question.kept, *(i for i, text in ranges.items() if not text))]
         held = list(filter(None, ranges.values()))
@@ -353,7 +357,7 @@ class _Words:
         bound, closest = self.answer.lower_bound, self.answer.closest
         alone = f" of {join([self._name(i) for i in self.question.free])} alone" if self.question.free else ""
         norm, where = self._norm, self._restrictions()
-        smaller = rounded_up(100 * (1 - bound / quoted.distance), 2) if quoted.distance else "0.01"
+        smaller = _percent_smaller(bound, quoted.distance)
         if self.answer.status is not Status.PROVEN_CLOSEST:
             if bound <= 0:
                 return _text(["A smaller change may exist: none is ruled out.", self.reason])
@@ -439,7 +443,7 @@ class _Words:
         return self._same(old.achieved, whole[: len(old.achieved)])
 
     def _sums(self, totals: np.ndarray) -> np.ndarray:
-        """Return a command for the whole episode without what rounding left of the sums."""
+        """Return a command for the whole episode, without the rounding errors of its sums."""
         return tidy(np.array([float(clean(total)) for total in totals]), self.low, self.high)
 
     def _start(self, start: Start) -> str:
@@ -481,14 +485,14 @@ class _Words:
         delivery = self._delivery(attainable, "that return" if horizon else "that")
         closest = ""
         if attainable.lower_bound:
-            smaller = rounded_up(100 * (1 - attainable.lower_bound / attainable.distance), 2)  # type: ignore[operator]
+            smaller = _percent_smaller(attainable.lower_bound, attainable.distance or 0.0)
             does = f"{self._norm} does this{self._restrictions()} ({proven(attainable.assumed)})"
             closest = f"o change that is more than {smaller} % smaller{does}."
             closest = f" The numbers are rounded; n{closest}" if attainable.proven_closest else f" N{closest}"
         return f"{goal}, ask for {command}{whole}: it {delivery}.{closest}"
 
     def _delivery(self, attainable: Attainable, what: str) -> str:
-        """Return text such as "then delivers exactly that": what was asked for beside the outcome of the rollouts."""
+        """Return text such as "then delivers exactly that": how the rollouts compare with what was asked for."""
         follows: Consequence = attainable.consequence  # type: ignore[assignment]
         is_exact = attainable.deviation <= EXACT  # type: ignore[operator]
         outcome, runs = self._outcome(follows), f"{follows.repeats:,} runs"
@@ -551,7 +555,7 @@ def runs_text(answer: Answer) -> str:
 
 
 def _runs(consequence: Consequence, other: Consequence | None) -> str:
-    """Return how many of several runs meet the outcome, with a confidence interval; or the end of a single one."""
+    """Return the share of several runs that meet the outcome; of a single run, whether the step limit ended it."""
     if share := _share_of_runs(consequence):
         return f" (mean ± standard error; {share})"
     return " (stopped by the step limit)" if other and consequence.finished < other.finished else ""
