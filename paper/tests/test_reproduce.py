@@ -24,7 +24,7 @@ from paretofoil_paper.landscapes import _question, choose_case
 from paretofoil_paper.paper_tables import AUDIT, COMPARISON, ENVIRONMENTS, RUNTIME, STRESS, total_of
 from paretofoil_paper.plan import provenance
 from paretofoil_paper.report import Picture
-from paretofoil_paper.runtime import paper_seconds, runtime_tables
+from paretofoil_paper.runtime import alone_rows, paper_seconds, runtime_tables, time_ratio
 from paretofoil_paper.searches import CFZooAsRun, LocalZoo, ProjectedCW, WhiteCW
 from paretofoil_paper.stress import as_run_rows, cut_by_case
 
@@ -148,7 +148,7 @@ def test_kappa_0_is_a_curve_over_all_queries_with_optima_of_its_own(small: Plan)
 def test_times_are_those_of_the_comparisons_questions(tmp_path: Path) -> None:
     """In its box, and where chance plays of the agents that learned from realised returns."""
     small = Plan(tmp_path, {name: name for name in ("breakable-bottles",)}, workers=1, budgets=SMALL)
-    runtime_tables(small)
+    runtime_tables(small, alone_rows(small))
     compared = {row.case: row.full_answer() for row in read_rows(tmp_path / "rows" / "comparison.sqlite")}
     for study in ("runtime", "runtime-budget"):
         rows = read_rows(tmp_path / "rows" / f"{study}.sqlite")
@@ -158,6 +158,14 @@ def test_times_are_those_of_the_comparisons_questions(tmp_path: Path) -> None:
                 same.question.low.tolist(),
                 same.question.high.tolist(),
             )
+
+
+def test_times_are_compared_case_by_case() -> None:
+    """The interval of a median of 32 ratios lies between the tenth smallest and the tenth largest."""
+    cases = [Case("a", number, 0, 1) for number in range(32)]
+    slow = [Row(case, "slow", "", Status.FOUND, 0.1, 1, "", (1.0 + case.front) * case.front) for case in cases]
+    fast = [Row(case, "fast", "", Status.FOUND, 0.1, 1, "", 1.0 + case.front) for case in reversed(cases)]
+    assert time_ratio(slow + fast, "slow", "fast") == (15.5, 9.0, 22.0)
 
 
 def test_what_a_choice_is_worth_is_counted_case_by_case() -> None:

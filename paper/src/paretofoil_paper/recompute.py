@@ -401,10 +401,14 @@ def _times(rows: Rows, facts: Facts) -> None:
         spread = dict(zip(("10 %", "90 %"), quantile(values, 0.1, 0.9), strict=True))
         cells = {"median (s)": medians[search], **spread, "paper: mean (s)": printed.get(search)}
         facts.line("Seconds per question", search, cells)
+    by_case = {(row.search, case_of(row)): row.seconds for row in study if row.search in (ZOO, WHITE)}
+    ratios = sorted(spent / by_case[WHITE, case] for (name, case), spent in by_case.items() if name == ZOO)
+    low, high = (ratios[int(stats.binom.ppf(p, len(ratios), 0.5)) - above] for p, above in ((0.025, 1), (0.975, 0)))
+    verdict = "is faster than" if high < 1 else "is slower than" if low > 1 else "takes about as long as"
     facts.say(
-        f"CF-ZOO is {'faster' if medians[ZOO] < medians[WHITE] else 'slower'} than White-CW**: the median time per "
-        "case is {} s for CF-ZOO and {} s for White-CW (paper: means of {} and {} s)",
-        *(medians[ZOO], medians[WHITE], printed[ZOO], printed[WHITE]),
+        f"CF-ZOO {verdict} White-CW**: the median ratio of their times is {{}} [{{}},{{}}]. The median time per case "
+        "is {} s for CF-ZOO and {} s for White-CW (paper: means of {} and {} s)",
+        *(*median(ratios), low, high, medians[ZOO], medians[WHITE], printed[ZOO], printed[WHITE]),
     )
     facts.say("Times of {} cases of the comparison, asked one at a time", len(seconds[ZOO]))
 

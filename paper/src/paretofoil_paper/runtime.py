@@ -5,6 +5,7 @@ from collections.abc import Callable, Mapping
 from typing import Any
 
 import numpy as np
+from scipy import stats
 
 from paretofoil.agents import load_agent
 from paretofoil.core.search import Search
@@ -25,9 +26,9 @@ BUDGET_CASES = 2
 """Number of cases per environment that are timed at every budget."""
 
 
-def runtime_tables(plan: Plan) -> list[Table]:
-    """Time one question at a time, as in the paper, and batches of questions, as in a study."""
-    together, alone = comparison_rows(plan), alone_rows(plan)
+def runtime_tables(plan: Plan, alone: list[Row]) -> list[Table]:
+    """Return the times of questions that were asked alone, as in the paper, and in batches, as in a study."""
+    together = comparison_rows(plan)
     budget_cases = _sample(plan, BUDGET_CASES)
     budgets = _timed_rows(plan, "runtime-budget", _at_budgets(plan), budget_cases)
     tables = [_times(plan, alone), _by_search(plan, alone, together)]
@@ -47,6 +48,17 @@ def _times(plan: Plan, alone: list[Row]) -> Table:
         "one thread. The paper's times are means on a GPU, with one query at a time."
     )
     return Table("Seconds per question", columns, tuple(lines), note)
+
+
+def time_ratio(alone: list[Row], search: str, other: str) -> tuple[float, float, float]:
+    """Return how many times as long a search takes as another one: the median over the cases, and its interval.
+
+    The interval is that of a median for any distribution, from order statistics.
+    """
+    seconds = {(row.search, row.case): row.seconds for row in alone}
+    ratios = [spent / seconds[other, case] for (name, case), spent in seconds.items() if name == search]
+    interval = stats.quantile_test(ratios, q=1.0, p=0.5).confidence_interval(0.95)
+    return float(np.median(ratios)), float(interval.low), float(interval.high)
 
 
 def _timed_rows(plan: Plan, name: str, searches: Mapping[str, Search], cases: list[Case]) -> list[Row]:
