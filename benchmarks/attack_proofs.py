@@ -544,7 +544,7 @@ def _excluded_commands(
     question, lower = batch.questions[0], answer.lower_bound
     z = _excluded_changes(batch, lower, answer, count, rng)
     if not isinstance(case.policy, TabularPolicy):
-        most = lower * (1 - 1e-9) if np.isfinite(lower) else 1e300
+        most = lower * (1 - 1e-9) if np.isfinite(lower) else 1e100
         z = np.concatenate([z, _ascend(question, z, batch.low[0], batch.high[0], most)])
     commands = [batch.commands_at(np.zeros(len(z), dtype=np.int64), z)]
     for slopes, bound in case.rules:  # onto the facet, along one number or all, and off it by the last digits
@@ -568,7 +568,7 @@ def _range_commands(case: Case, batch: QuestionBatch, proven: Any, count: int, r
         commands = question.space.project(commands, low, high)
     elif not isinstance(case.policy, TabularPolicy):
         z, first, last = ((side - question.command) / question.space.scale for side in (commands, low, high))
-        ends = question.command + _ascend(question, z, first, last, 1e300, sign=-1.0) * question.space.scale
+        ends = question.command + _ascend(question, z, first, last, 1e100, sign=-1.0) * question.space.scale
         commands = np.concatenate([commands, ends])
     commands = np.clip(np.where(question.space.whole, np.round(commands), commands), low, high)
     return commands[_in_region(case, question, commands)]
@@ -604,7 +604,7 @@ def _ascend(
     for step in np.repeat(0.5 ** np.arange(1, 12), 3):
         aim = z + step * np.minimum(high - low, most) * slopes / np.maximum(np.abs(slopes).max(axis=1), 1e-300)[:, None]
         aim = np.clip(aim, low, high)
-        aim *= np.minimum(1.0, most / np.maximum(length(aim, question.norm), 1e-300))[:, None]
+        aim *= (most / np.maximum(length(aim, question.norm), most))[:, None]
         there, turned = least(aim)
         up = there > values
         z, slopes = np.where(up[:, None], aim, z), np.where(up[:, None], turned, slopes)

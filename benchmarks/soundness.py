@@ -30,6 +30,8 @@ CHUNK = 360
 """Networks per chunk; progress and time are checked between chunks."""
 COLUMNS = (
     "boxes",
+    "points of caps",
+    "compiled",
     "proofs",
     "proofs of infeasibility",
     "certificates: optimal",

@@ -18,7 +18,9 @@ from paretofoil.core.answer import Certificate, ProvenRange
 from paretofoil.core.command import length
 from paretofoil.core.errors import InvalidInput
 from paretofoil.core.question import QuestionBatch
-from paretofoil.proof import verify
+from paretofoil.proof import branch_and_bound as boxes
+from paretofoil.proof import compiled, verify
+from paretofoil.proof.bounds import CAP_DIM, Cap, HalfSpaces
 from paretofoil.proof.branch_and_bound import Claim, Effort, branch_and_bound
 from paretofoil.proof.networks import MarginNetwork, margin_network
 from paretofoil.proof.ranges import widen
@@ -46,6 +48,7 @@ class Attack:
     def violations(self, *, whole: bool) -> Iterator[str]:
         """Return violations of the bounds and of a proof; with `whole` also of the search, ranges and verification."""
         yield from self.lines()
+        yield from self.caps()
         yield from self.proof()
         if whole:
             yield from self.exact()
@@ -65,6 +68,41 @@ class Attack:
         yield from self._told(margins - above, "a line is below a margin")
         yield from self._told(margins - lines.highest(low, high), "the highest value is below a margin")
         yield from self._told(self.network.lower_bounds(low, high) - margins, "a lower bound is above a margin")
+
+    def caps(self) -> Iterator[str]:
+        """Check bounds that need hold only in caps, in boxes that all hold a point on the rim of their cap."""
+        (low, high), dim = self._boxes(8), self.batch.dim
+        share = self.rng.random((4, *low.shape))
+        share[::2] = np.round(share[::2])
+        z = np.clip(low + share * (high - low), low, high)  # (S, B, d)
+        z[0, ::2] = np.clip(self.planted, low[::2], high[::2])
+        anchors, sizes = z[0], length(z[0])
+        radius = float(sizes[self.rng.integers(len(sizes))]) * (1.0 + float(self.rng.choice([1e-15, 1e-9, 0.3]))) or 1.0
+        normal = np.where(self.rng.random((len(low), 1)) < 0.5, anchors, self.rng.normal(size=anchors.shape))
+        normal[~normal.any(axis=1), 0] = 1.0
+        normal /= length(normal)[:, None]
+        below = 10.0 ** self.rng.uniform(-15, 0, size=len(low))
+        height = np.minimum((normal * anchors).sum(axis=1) - (1e-15 + below) * sizes, radius)
+        inside = (length(z) <= radius) & ((z * normal).sum(axis=2) >= height)
+        margins = self.margins(z.reshape(-1, dim)).reshape(*z.shape[:2], -1)
+        level = float(self.rng.choice([self.question.kappa, margins.max(initial=0.0)]))
+        self.tally["points of caps"] += int(inside.sum())
+        for bounds in self._in_caps(low, high, level, Cap(radius, normal, height)):
+            above = (z.astype(np.longdouble)[:, :, None, :] * bounds.slopes).sum(axis=3) + bounds.offsets
+            repeats = above.shape[2] // max(margins.shape[2], 1)
+            excess = np.where(inside[:, :, None], np.tile(margins, repeats) - above, -np.inf)
+            yield from self._told(excess, "a bound is below a margin in its cap")
+
+    def _in_caps(self, low: np.ndarray, high: np.ndarray, level: float, cap: Cap) -> Iterator[HalfSpaces]:
+        """Return the bounds in caps of the NumPy form, and of the compiled form if it is enabled."""
+        yield self.network.upper_bounds(low, high, level, cap)
+        chain = compiled.chain_of(self.network)
+        if chain is not None and low.shape[1] >= CAP_DIM:
+            rows = self.network.num_rivals * (2 if chain[1].size and chain[1][0] != 2 else 1)
+            slopes, offsets = np.empty((len(low), rows, low.shape[1])), np.empty((len(low), rows))
+            compiled.kernels._bound(chain, low, high, level, cap.radius, cap.normal, cap.height, slopes, offsets)
+            self.tally["compiled"] += 1
+            yield HalfSpaces(slopes, offsets)
 
     def _boxes(self, count: int) -> tuple[np.ndarray, np.ndarray]:
         center = self.rng.uniform(self.low, self.high, size=(count, self.batch.dim))
@@ -86,7 +124,8 @@ class Attack:
         best = np.inf if far == 0.0 or self.rng.random() < 0.5 else far
         claim = Claim(self.network, self.low, self.high, level, self.batch.norm)
         effort = Effort(1e-3, max_boxes, share=0.01, batch=int(self.rng.choice([1, 4, 512])))
-        found = branch_and_bound(claim, effort, best=best)
+        with mock.patch.object(boxes, "_MANY", int(self.rng.choice([1, 64]))):  # fewer boxes are not bounded in caps
+            found = branch_and_bound(claim, effort, best=best)
         self.tally["proofs"] += 1
         self.tally["proofs of infeasibility"] += found.lower == np.inf
         if found.lower > 0:
