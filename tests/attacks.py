@@ -85,7 +85,7 @@ class Attack:
         height = np.minimum((normal * anchors).sum(axis=1) - (1e-15 + below) * sizes, radius)
         inside = (length(z) <= radius) & ((z * normal).sum(axis=2) >= height)
         margins = self.margins(z.reshape(-1, dim)).reshape(*z.shape[:2], -1)
-        level = float(self.rng.choice([self.question.kappa, margins.max(initial=0.0)]))
+        level = float(self.rng.choice(np.append(margins.ravel(), self.question.kappa)))
         self.tally["points of caps"] += int(inside.sum())
         for bounds in self._in_caps(low, high, level, Cap(radius, normal, height)):
             above = (z.astype(np.longdouble)[:, :, None, :] * bounds.slopes).sum(axis=3) + bounds.offsets

@@ -42,6 +42,19 @@ def test_a_box_is_too_small_only_if_it_is_on_every_side() -> None:
     assert too_small(np.zeros((3, 2)), high).tolist() == [True, False, True]
 
 
+@pytest.mark.parametrize("distance", [1e1, 1e4, 1e6, 1e8])
+def test_no_whole_number_is_lost_however_far_away_it_is(distance: float) -> None:
+    """Coordinates are whole numbers divided by the width of a command space, here with the command outside of it."""
+    rng = np.random.default_rng(0)
+    for width in rng.integers(1, 1000, size=300).astype(float):
+        command = np.round(-distance * width * rng.random())
+        low, high = np.zeros(1), np.array([(width - command) / width])
+        question = Claim(TENT, low, high, 0.0, "l2", grid=np.array([1.0 / width]))
+        [[first]], [[last]] = question.shrink(low[None], high[None])
+        assert first == pytest.approx(low[0], abs=1e-9 * distance / width)
+        assert last == pytest.approx(high[0], abs=1e-9 * distance / width)
+
+
 @pytest.mark.parametrize("batch", [1, 3, 512])
 def test_no_box_is_lost(batch: int) -> None:
     """The margin -|z - point| reaches 0 at one point only."""

@@ -25,7 +25,7 @@ _MANY = 64
 _SMALLEST = 1e-8
 """Smaller boxes are not split: float32 policies hardly tell their commands apart."""
 _SNAP = 1e-12
-"""More than the rounding error of the coordinate of a whole number."""
+"""More than the rounding error of the coordinate of a whole number, relative to the largest coordinate or 1."""
 _WORTHWHILE = 0.7
 """Boxes that contract below this share of their width are bounded once more before they are split."""
 
@@ -54,7 +54,8 @@ class Claim:
         """Return boxes low, high (B, d) without the parts at their sides that hold no whole numbers."""
         if self.grid is None:
             return low, high
-        step, around = np.where(self.grid > 0, self.grid, 1.0), np.asarray(self.around) + _SNAP
+        farthest = np.maximum(np.abs(self.low), np.abs(self.high))
+        step, around = np.where(self.grid > 0, self.grid, 1.0), self.around + _SNAP * np.maximum(farthest, 1.0)
         first = np.ceil((low - around) / step) * step - around
         last = np.floor((high + around) / step) * step + around
         whole = self.grid > 0
