@@ -1,4 +1,4 @@
-"""Try to refute proofs about networks whose rounding errors are hard to bound, and print a table by kind of network.
+"""Try to refute proofs about generated policies, and print a table by kind of question.
 
 python benchmarks/attack_proofs.py [--answers 2500] [--commands 20000] [--seed 0] [--kinds clamp half ...] [--rows FILE]
 
@@ -11,11 +11,11 @@ are in this file are not repeated, so that you can continue a long run. Only whi
 rounding makes a module a black box, another module of its kind takes its place.
 
 For each proof, the deployed module is evaluated at commands that the proof excludes. They lie anywhere in the search
-region, in its corners, on its facets, near the lower bound, near the closest command, at the ends of ascents of the
-margin, and next to the numbers of coarse formats such as float16. A command that makes the foil win by kappa refutes
-the proof. Whether a command belongs to the region, and its distance, are computed here, not by the library. In proven
-ranges, corners and the ends of descents are tried; a command under which the foil does not win by kappa refutes the
-range. The exit code is 1 if a proof was refuted.
+region, on a grid (of up to two numbers), in corners, on facets, near the lower bound, near the closest command, at the
+ends of ascents of the margin, and next to the numbers of coarse formats such as float16. A command that makes the foil
+win by kappa refutes the proof. Whether a command belongs to the region, and its distance, are computed here, not by the
+library. In proven ranges, corners and the ends of descents are tried; a command under which the foil does not win by
+kappa refutes the range. The exit code is 1 if a proof was refuted.
 """
 
 import argparse
@@ -546,6 +546,10 @@ def _excluded_commands(
     if not isinstance(case.policy, TabularPolicy):
         most = lower * (1 - 1e-9) if np.isfinite(lower) else 1e100
         z = np.concatenate([z, _ascend(question, z, batch.low[0], batch.high[0], most)])
+    if batch.dim <= 2:  # a grid
+        sides = zip(np.maximum(batch.low[0], -lower), np.minimum(batch.high[0], lower), strict=True)
+        axes = [np.linspace(least, most, round(count ** (1 / batch.dim))) for least, most in sides]
+        z = np.concatenate([z, np.stack([axis.ravel() for axis in np.meshgrid(*axes)], axis=1)])
     commands = [batch.commands_at(np.zeros(len(z), dtype=np.int64), z)]
     for slopes, bound in case.rules:  # onto the facet, along one number or all, and off it by the last digits
         some = commands[0][: count // 5]

@@ -16,7 +16,7 @@ from paretofoil.proof.networks import question_network
 
 sys.path.insert(0, str(Path(__file__).parents[2] / "benchmarks"))
 
-from attack_proofs import KINDS, attack
+from attack_proofs import KINDS, REGIONS, attack, white_box_case
 
 SPACE = pf.CommandSpace(low=[0.0, -20.0], high=[10.0, 0.0], objectives=["treasure", "time"])
 STATE = np.array([0.5, -1.5, 2.0], dtype=np.float32)
@@ -31,6 +31,18 @@ def test_a_proof_that_was_refuted_before_is_not_refuted(kind: str, seed: int) ->
     rng = np.random.default_rng(seed)
     _, _, worst = attack(KINDS[kind](rng), 3000, rng)
     assert worst < 0
+
+
+@pytest.mark.parametrize("kind", REGIONS)
+def test_attacks_refute_no_proof_about_restricted_regions_other_norms_and_other_foils(kind: str) -> None:
+    tried = 0
+    for seed in range(4):
+        torch.manual_seed(seed)
+        rng = np.random.default_rng(seed)
+        _, count, worst = attack(white_box_case(kind, rng), 1000, rng)
+        assert worst < 0
+        tried += count
+    assert tried > 0
 
 
 class Crossed(nn.Module):
