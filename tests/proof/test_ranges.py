@@ -5,11 +5,13 @@ from dataclasses import replace
 import numpy as np
 import pytest
 from margins import LinePolicy, unit_question
+from networks import LayeredPolicy
 from policies import LinearPolicy, random_pcn, random_question
 
 from paretofoil.core.answer import ProvenRange
-from paretofoil.core.command import CommandSpace
+from paretofoil.core.command import CommandSpace, Objective
 from paretofoil.core.errors import InvalidInput
+from paretofoil.core.program import Program
 from paretofoil.core.question import Question, QuestionBatch
 from paretofoil.proof.ranges import widen
 from paretofoil.proof.slack import RANGE_SLACK
@@ -132,3 +134,28 @@ def test_a_single_command_is_no_range() -> None:
     assert widen(QuestionBatch([fixed]), 0, fixed.command) is None
     free = unit_question(always, (0.25,))
     assert widen(QuestionBatch([free]), 0, free.command) is not None
+
+
+@pytest.mark.parametrize("constraints", [[], ["gold <= 2 time + 30"]])
+@pytest.mark.parametrize("whole", [True, False])
+def test_ranges_of_whole_numbers_and_under_constraints_are_proven_too(whole: bool, constraints: list[str]) -> None:
+    """The policy is compared with the network at commands that exist."""
+    rng, found = np.random.default_rng(0), 0
+    space = CommandSpace([0.0, 0.0], [50.0, 20.0], [Objective("gold", whole=whole), "time"], constraints=constraints)
+    for _ in range(6):
+        weights, biases = (rng.normal(size=(2, 2)) / [50.0, 20.0],), (rng.normal(size=2),)
+        policy = LayeredPolicy(Program.of_layers(weights, biases), np.float64)
+        commands = np.stack([np.arange(51.0).repeat(41), np.tile(np.linspace(0.0, 20.0, 41), 51)], axis=1)
+        commands = commands[space.allows(commands)]
+        scores = policy.log_probs(np.zeros((len(commands), 1)), commands)
+        question = Question(policy, np.zeros(1), commands[0], int(scores[0].argmin()), (0, 1), space)
+        margins = QuestionBatch([question]).margins_at(np.zeros(len(commands), dtype=int), commands, "test")
+        if margins.max() < question.kappa + 0.1:
+            continue
+        valid = commands[margins >= question.kappa + 0.1]
+        proven = widen(QuestionBatch([question]), 0, valid[len(valid) // 2])
+        assert proven is not None
+        assert (margins[proven.holds(commands)] >= question.kappa).all()
+        assert not whole or (proven.low[0] % 1, proven.high[0] % 1) == (0, 0)
+        found += 1
+    assert found >= 3

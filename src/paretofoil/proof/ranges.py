@@ -15,6 +15,7 @@ from paretofoil.core.question import Question, QuestionBatch
 from paretofoil.proof.branch_and_bound import Claim, Effort, branch_and_bound, halves
 from paretofoil.proof.networks import OddsNetwork, question_network
 from paretofoil.proof.slack import (
+    PROBES,
     RANGE_CAUTION,
     RANGE_CLEARANCE,
     RANGE_SLACK,
@@ -86,8 +87,9 @@ def _widen_box(batch: QuestionBatch, row: int, allowed: Allowance, point: np.nda
             ends = growth.move(ends, int(axis), side)
     if not (ends[1] > ends[0]).any():
         return None
-    probes = ends[0] + probe_shares(len(ends[0])) * (ends[1] - ends[0])
-    deployed = batch.margins(np.full(len(probes), row), probes, "range")
+    rows = np.full(PROBES, row)
+    probes = batch.project(rows, ends[0] + probe_shares(len(ends[0])) * (ends[1] - ends[0]))  # to commands that exist
+    deployed = batch.margins(rows, probes, "range")
     if allowed.rounding == "measured":
         allowed = replace(allowed, slack=allowed.slack / RANGE_CAUTION)
     return None if allowed.contradicted_by(probes, deployed) else ends
