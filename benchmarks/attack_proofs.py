@@ -245,7 +245,7 @@ class Turning(nn.Module):
 
     def forward(self, states: Tensor, commands: Tensor) -> Tensor:
         hidden = self.activation(self.first(torch.cat([states, commands], dim=1)))
-        return self.rest.layers(hidden)  # type: ignore[no-any-return]
+        return self.rest.layers(hidden)
 
 
 def facets_case(rng: np.random.Generator, powers: Powers = NEAR) -> Case:
@@ -311,15 +311,15 @@ def features_case(rng: np.random.Generator, powers: Powers = NEAR) -> Case:
         state[places[i]] = np.float32(value * (1.0 if whole else factor))
     features = [pf.Feature(f.name, f.place, f.low, f.high, whole=True) if f.whole else f for f in features]
     dim = int(rng.integers(2))
-    space = pf.CommandSpace([-1.0], [1.0], ["n"]) if dim else None
+    space = pf.CommandSpace(-np.ones(1), np.ones(1), ["n"]) if dim else None
     module = Dense([size + dim, *[int(rng.integers(4, 33))] * int(rng.integers(1, 3)), 3], _activation(rng), gain=2.0)
     with torch.no_grad():
-        module.layers[0].weight[:, :size] /= torch.tensor(1.0 + np.abs(state))  # type: ignore[index, operator, union-attr]
+        module.layers[0].weight[:, :size] /= torch.tensor(1.0 + np.abs(state))  # type: ignore[index, operator]
     module.to((torch.float32, torch.float64)[int(rng.integers(2))])
     taken: nn.Module = module if dim else module.layers
     policy = pf.from_torch(taken.eval(), state, space, outputs="logits", free=features)
     command = rng.uniform(-1.0, 1.0, size=dim) if dim else None
-    numbers = policy.module.features.complete(state, command)
+    numbers = policy.module.features.complete(state, command)  # type: ignore[operator, union-attr]
     foil = int(np.argsort(-policy.log_probs(state[None], numbers[None])[0])[rng.choice([1, 1, 2])])
     return Case(policy, state, command, foil, options=pf.Options(norm=_norm(rng)))
 
@@ -329,7 +329,7 @@ def amounts_case(rng: np.random.Generator, powers: Powers = NEAR) -> Case:
     low, high = _region(rng, int(rng.integers(1, 4)))
     space, state = pf.CommandSpace(low, high), rng.normal(size=2)
     module = Turning(rng, (low, high), _activation(rng), num_outputs=2)
-    actions = pf.ActionSpace(["a", "b"], ["", ""], [-1.0, -2.0], [1.0, 3.0])
+    actions = pf.ActionSpace(["a", "b"], ["", ""], np.array([-1.0, -2.0]), np.array([1.0, 3.0]))
     actor = pf.from_torch(module.eval(), state, space, actions=actions)
     commands = rng.uniform(low, high, size=(64, len(low)))
     amounts = actions.clip(actor.amounts(np.repeat(state[None], 64, axis=0), commands))
@@ -393,7 +393,7 @@ class _Valued(nn.Module):
         self.module, self.dim = module, dim
 
     def forward(self, states: Tensor, weights: Tensor) -> Tensor:
-        return self.module(states, weights).reshape(-1, 3, self.dim)  # type: ignore[no-any-return]
+        return self.module(states, weights).reshape(-1, 3, self.dim)
 
 
 def table_case(rng: np.random.Generator, powers: Powers = NEAR) -> Case:
