@@ -38,8 +38,8 @@ GUIDES = {
     ),
     "breakable-bottles": Guide(
         "Bring two bottles from the left to the house; each is worth 25 points. Carrying one at a time is safe; "
-        "carrying both is faster, but one may break. You tell it how many steps to take, how many points to get, and how "
-        "much risk to take.",
+        "carrying both is faster, but one may break. You tell it how many steps to take, how many points to get, and "
+        "how much risk to take.",
         (-18.0, 50.0, 0.0),
         5,
         ("The fastest way", "", "Without risk"),

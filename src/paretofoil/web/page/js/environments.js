@@ -69,7 +69,7 @@ function environmentCard(agent, variants, controller) {
     el(
       "p",
       { class: "chips" },
-      el("span", { class: "chips-label" }, isPolicy(agent) ? "May change" : "You ask for"),
+      el("span", { class: "chips-label" }, isPolicy(agent) ? "May change:" : "Command:"),
       agent.objectives.map((objective) => el("span", { class: "chip" }, objective.name)),
     ),
     variants.length > 0 && variantButtons(agent, variants, controller),

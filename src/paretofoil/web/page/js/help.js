@@ -7,7 +7,7 @@ const STEPS = [
   ["You ask for something", "A command says what the agent should bring: here 8 treasure in 8 steps.", ask],
   ["It acts on the command", "At each step, it subtracts what it already has, and goes for the rest.", act],
   ["You ask: why not?", "Choose a step and another action. Why did it go right, and not down?", question],
-  ["The answer is a command", "It is the smallest change of your command that would have made it go down.", change],
+  ["The answer", "The smallest change of your command that would have made it go down.", change],
 ];
 const KEYS = [
   ["Space", "play or pause"],
