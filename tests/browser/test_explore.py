@@ -163,7 +163,8 @@ def test_an_attainable_command_is_offered_and_shown(visit: Visit) -> None:
     page.get_by_text("To get what you ask for, ask for 5 treasure in 2 steps from here on: ").wait_for()
     page.locator(".attainable .show").click()
     verdict = page.locator(".verdict-text")
-    verdict.get_by_text("The new command asks for 5 treasure in 7 steps in all: the agent delivered exactly that.").wait_for()
+    words = "The new command asks for 5 treasure in 7 steps in all: the agent delivered exactly that."
+    verdict.get_by_text(words).wait_for()
 
 
 def test_the_influence_of_the_command_is_drawn_along_the_episode(visit: Visit) -> None:

@@ -164,7 +164,8 @@ def test_never_says_what_can_be_had_instead(visit: Visit) -> None:
     )
     instead = page.locator(".closest-outcome")
     instead.get_by_text("It then goes down and gets 5 treasure in 2 steps.").wait_for()
-    assert instead.inner_text().startswith("You can get another action here: ask for 8 treasure in 2.6 steps from here on.")
+    words = "You can get another action here: ask for 8 treasure in 2.6 steps from here on."
+    assert instead.inner_text().startswith(words)
     instead.get_by_role("button", name="Why not down?").click()
     page.locator(".answer .show").first.wait_for()
 
