@@ -179,7 +179,7 @@ function delivered({ agent, foil, step, answer: { result } }, controller) {
     "div",
     { class: "attainable" },
     el("p", {}, "With this command, the agent does not get exactly what you ask for."),
-    button("Find a command that the agent fulfils", () => controller.askAt(step, { ...foil, outcome })),
+    button("Find a command it can fulfil", () => controller.askAt(step, { ...foil, outcome })),
   );
 }
 
