@@ -1,4 +1,4 @@
-"""Compare the commands of CF-ZOO as run with those of its sequential reference, on the paper's questions.
+"""Compare the commands of `cf-zoo:as-run` with those of a sequential reference, on the paper's questions.
 
     python benchmarks/as_run_reference.py [--questions 32]
 

@@ -7,10 +7,10 @@ Atlases are tested by commands inside proven cells, half of them close to the ed
 Comparisons (`--pairs`) are tested by commands inside cells for which it is proven whether the two agents end
 differently. Both agents are rolled out.
 
-Questions about outcomes ask, for every command of the front, for every other point of the front (`--questions` limits
-them to a random sample). Further questions ask for returns that the environment allows but that no sampled command
-leads to. Commands that are closer than the proven bound must not meet the outcome; half of the commands that are tried
-are only slightly closer. If an outcome is proven infeasible, no command may meet it.
+Questions about outcomes: for each command of the front, which command would have led to each other point of the front?
+`--questions` limits these questions to a random sample. Further questions ask for returns that the environment allows
+but that no sampled command leads to. Commands that are closer than the proven bound must not meet the outcome; half of
+the commands that are tried are only slightly closer. If an outcome is proven infeasible, no command may meet it.
 
 Prints a line for each agent and kind of proof, with the number of commands that were rolled out, and the sum. The exit
 code is 1 if a command contradicts a proof.

@@ -1,11 +1,11 @@
-"""Count the feasible cases of agents that are trained with one choice of the paper's authors at a time.
+"""Measure how the training choices of the paper's authors change the number of feasible cases.
 
     python benchmarks/factors.py [--out paper/results]
 
-Each variant changes one choice of our training into the authors' choice, and the last one changes all. A case counts as
-feasible if Boundary finds a valid command in the paper's search region; a failure of it is no proof. The rows are
-appended to OUT/rows/factors.csv, and an interrupted run resumes. The full run of 205 agents takes about an hour of one
-core.
+Each variant of an agent is trained with one choice of the authors in place of ours, and the last variant with all of
+them. A case counts as feasible if Boundary finds a valid command in the paper's search region; if it finds none, a
+valid command may still exist. The rows are appended to OUT/rows/factors.csv, and an interrupted run resumes. The full
+run of 205 agents takes about an hour of one core.
 """
 
 import argparse

@@ -1,4 +1,4 @@
-"""Ask optimisers, attacks and solvers of other libraries the questions of our searches, and write the tables of a page.
+"""Ask optimisers, attacks and solvers of other libraries the same questions as our searches, and write their tables.
 
     pip install -e '.[peers]'
     python benchmarks/peers.py [--questions 8] [--agents NAME ...] [--peers NAME ...] [--out docs/peers.md]

@@ -1,7 +1,7 @@
 """Check the power analysis of user studies on simulated participants: `python benchmarks/user_study_power.py`.
 
-Simulates many studies of the planned size and evaluates each as `paretofoil user-study report` does, but with 999
-permutations: with the planned effect in every condition, and without any effect.
+Simulates many studies of the planned size, with the planned effect in every condition and without any effect. Each is
+evaluated as `paretofoil user-study report` does, but with 999 permutations.
 """
 
 import argparse

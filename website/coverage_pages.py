@@ -403,12 +403,12 @@ COUNTS = ("explained", "refused", "not installed", "too slow", "failed")
 ENVIRONMENTS_PAGE = """# Environments that can be trained and explained
 
 This page lists the environments in which you can train and explain an agent. Each id that MO-Gymnasium {version}
-registers was tried with `paretofoil train ID`: a trial trains an agent for a moment, stores it, loads it in another
-process, and explains a decision. {counts}.
+registers was tried with `paretofoil train ID`: a trial briefly trains an agent, stores it, loads it in another process,
+and explains a decision. {counts}.
 
-The message is an error, or a note that `paretofoil train` prints. *The catalogue* is the list of environments that
-`paretofoil envs` prints; they are described [below](#environments-of-the-catalogue). `python website/coverage_pages.py`
-makes this page.
+The last column has the error, or a note that `paretofoil train` prints. *The catalogue* is the list of environments
+that `paretofoil envs` prints; it is described [below](#environments-of-the-catalogue). `python
+website/coverage_pages.py` writes this page.
 
 | id | result | message |
 |---|---|---|
@@ -419,8 +419,8 @@ makes this page.
 ## Environments of the catalogue
 
 Paretofoil knows the names, units, pictures and valid actions of these environments. All but the last two have a fast
-batched simulation. `paretofoil envs NAME` shows the details of one. The fourth column counts the points of its front
-that each shipped agent reaches.
+batched simulation. `paretofoil envs NAME` shows the details of one. The fourth column says how many points of its front
+each shipped agent reaches.
 
 | name | id | step limit | shipped agents (points reached, of all points of the agent's front) | needs |
 |---|---|---|---|---|
@@ -433,17 +433,18 @@ every episode starts in the state of seed 0, as in the app of the paper's author
 its front, and the agent of `reacher` 11 of 200.
 
 WalkRoom, `three-tree`, `four-room`, `mountain-car`, `lunar-lander` and `reacher` come from the code of the paper's
-authors. Their layouts, step limits, observations and valid actions are as in that code; everything else is as in the
+authors. Their layouts, step limits, observations and valid actions are those of that code; everything else is as in the
 environment with the id in the table. The agent of `four-room` reaches four of the seven best returns that are possible
 within 40 steps.
 """
 AGENTS_PAGE = """# Kinds of agents that can be explained
 
 This page lists the kinds of agents from other libraries that Paretofoil can explain. For each kind, an untrained agent
-was created and one of its decisions was explained. {counts}. The last column is the status of the answer, or the error.
+was created and one of its decisions was explained. {counts}. The last column has the status of the answer, or the
+error.
 
 For discrete actions, the foil is the second-best action. For continuous actions, the foil is half of the largest change
-of the amount under random commands. `python website/coverage_pages.py` makes this page.
+of the amount under random commands. `python website/coverage_pages.py` writes this page.
 
 | agent | library | by | result | status or message |
 |---|---|---|---|---|

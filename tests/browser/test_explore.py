@@ -47,7 +47,7 @@ def test_an_agent_that_does_the_foil_itself_says_so_beside_the_other(visit: Visi
         "#agent=deep-sea-treasure&command=16,-9&step=3&foil=down&explore=compare"
         '&compare={"agent":"deep-sea-treasure-early"}'
     )
-    page.get_by_text("It goes down by itself.").wait_for()
+    page.get_by_text("It goes down anyway.").wait_for()
     assert page.locator(".panel .scene").count() == 2
 
 
@@ -123,7 +123,7 @@ def test_a_search_that_runs_can_be_cancelled(visit: Visit) -> None:
 def test_a_refusal_is_told_in_the_servers_own_sentence(visit: Visit) -> None:
     page = visit.open("#agent=deep-sea-treasur")
     told = page.get_by_role("alert")
-    told.get_by_text("There is no such page here.").wait_for()
+    told.get_by_text("This page does not exist on this server.").wait_for()
     told.get_by_text("Details").click()
     told.get_by_text("did you mean deep-sea-treasure?").wait_for()
     assert page.get_by_role("button", name="Try again").count() == 0
@@ -163,7 +163,8 @@ def test_an_attainable_command_is_offered_and_shown(visit: Visit) -> None:
     page.get_by_text("To get what you ask for, ask for 5 treasure in 2 steps from here on: ").wait_for()
     page.locator(".attainable .show").click()
     verdict = page.locator(".verdict-text")
-    verdict.get_by_text("The new command asks for 5 treasure in 7 steps in all: it delivered exactly that.").wait_for()
+    words = "The new command asks for 5 treasure in 7 steps in all: the agent delivered exactly that."
+    verdict.get_by_text(words).wait_for()
 
 
 def test_the_influence_of_the_command_is_drawn_along_the_episode(visit: Visit) -> None:

@@ -106,10 +106,10 @@ def test_an_impossible_outcome_is_proven_and_leads_on(visit: Visit) -> None:
 
 def test_a_command_that_the_agent_fulfils_can_be_asked_for(visit: Visit) -> None:
     page = visit.ask("#agent=deep-sea-treasure&command=8,-8&step=0&outcome=treasure >= 50")
-    page.get_by_role("button", name="Find a command that it fulfils").click()
+    page.get_by_role("button", name="Find a command it can fulfil").click()
     page.get_by_role("heading", name="exactly what you ask for").wait_for()
     page.locator(".answer .show").first.click()
-    page.locator(".verdict-text").get_by_text("it delivered exactly that.").wait_for()
+    page.locator(".verdict-text").get_by_text("the agent delivered exactly that.").wait_for()
 
 
 def test_a_typed_outcome_with_a_mistake_is_explained(visit: Visit) -> None:

@@ -62,7 +62,7 @@ def test_three_clicks_lead_to_the_other_episode_with_its_verdict_in_view(visit: 
     verdict = page.locator(".verdict-text").inner_text()
     assert verdict == (
         "It went down and got 5 treasure in 7 steps instead of 8 treasure in 8 steps. "
-        "The new command asks for 8 treasure in 7.6 steps in all: it did not deliver that."
+        "The new command asks for 8 treasure in 7.6 steps in all: the agent did not deliver that."
     )
     assert page.locator(".trail").count() == 2
     assert page.locator(".trail-end").count() == 2
@@ -151,7 +151,7 @@ def give_time(page: Any) -> None:
 def test_never_offers_a_next_step(visit: Visit) -> None:
     page = visit.ask("#agent=reward-line&command=0.5,0.5&step=0&foil=right")
     give_time(page)
-    page.get_by_role("button", name="Find a step at which it can be made to choose right").click()
+    page.get_by_role("button", name="Find a step at which a command makes it choose right").click()
     page.locator(".answer .show").first.wait_for()
     assert "step=1&foil=right" in page.url
 
@@ -164,7 +164,8 @@ def test_never_says_what_can_be_had_instead(visit: Visit) -> None:
     )
     instead = page.locator(".closest-outcome")
     instead.get_by_text("It then goes down and gets 5 treasure in 2 steps.").wait_for()
-    assert instead.inner_text().startswith("What you can get here: ask for 8 treasure in 2.6 steps from here on.")
+    words = "You can get another action here: ask for 8 treasure in 2.6 steps from here on."
+    assert instead.inner_text().startswith(words)
     instead.get_by_role("button", name="Why not down?").click()
     page.locator(".answer .show").first.wait_for()
 
@@ -173,8 +174,8 @@ def test_never_says_what_can_be_had_instead(visit: Visit) -> None:
 def test_never_at_any_step_is_said(visit: Visit) -> None:
     page = visit.ask("#agent=reward-line&command=0.5,0.5&step=2&foil=down")
     give_time(page)
-    page.get_by_role("button", name="Find a step at which it can be made to choose down").click()
-    page.get_by_text("No such step was found.").wait_for()
+    page.get_by_role("button", name="Find a step at which a command makes it choose down").click()
+    page.get_by_text("No step was found.").wait_for()
 
 
 @pytest.mark.long

@@ -313,7 +313,7 @@ def test_a_page_without_a_study_says_so_kindly(visit: Visit) -> None:
     told = json.dumps({"error": "expected an address of this server, got GET '/api/study'"})
     page.route("**/api/study", lambda route: route.fulfill(status=404, body=told, content_type="application/json"))
     page.reload()
-    page.get_by_role("alert").get_by_text("There is no such page here.").wait_for()
+    page.get_by_role("alert").get_by_text("This page does not exist on this server.").wait_for()
     visit.forgive("404")
 
 

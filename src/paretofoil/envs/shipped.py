@@ -151,7 +151,7 @@ def _minecart(name: str, stochastic: bool) -> CatalogueEntry:
         batch=partial(_later, "minecart:BatchMinecart", stochastic),
         locate=partial(_later, "minecart:locate_cart"),
         draw=partial(_later, "pictures:draw_minecart"),
-        description="Drive a cart to mines and back to the base: two ores against fuel"
+        description="Drive a cart to mines and bring two ores to the base, using little fuel"
         + (", with random yields." if stochastic else "."),
     )
 
@@ -179,7 +179,7 @@ def _water_reservoir(name: str, stochastic: bool) -> CatalogueEntry:
         batch=partial(_later, "water_reservoir:BatchReservoir", stochastic),
         locate=partial(_later, "water_reservoir:locate_reservoir"),
         draw=partial(_later, "pictures:draw_reservoir"),
-        description="Release water from a reservoir: flooding upstream against a deficit in supply"
+        description="Release water from a reservoir, trading flooding upstream against a deficit in supply"
         + (", with random inflow." if stochastic else "."),
     )
 
@@ -231,7 +231,7 @@ SHIPPED = (
         paper_box=((0.0, -200.0), (124.0, -1.0)),
         state=("current_state",),
         draw=partial(_later, "pictures:draw_sea"),
-        description="Steer a submarine to one of ten treasures: the richer, the farther away.",
+        description="Steer a submarine to one of ten treasures. Richer treasures are farther away.",
     ),
     CatalogueEntry(
         name="breakable-bottles",
@@ -328,7 +328,8 @@ SHIPPED = (
         batch=partial(_later, "mountain_car:BatchMountainCar"),
         locate=partial(_later, "mountain_car:locate_car"),
         draw=partial(_later, "pictures:draw_car"),
-        description="Drive a weak car up a hill: arrive early, or gather speed in the valley. One start.",
+        description="Drive a weak car up a hill: arrive early, or gather speed in the valley. "
+        "Every episode has the same start.",
     ),
     CatalogueEntry(
         name="lunar-lander",
@@ -349,7 +350,8 @@ SHIPPED = (
         encode=_as_float32,
         reference=(-100.0, -500.0, -1000.0, -1000.0),
         paper_box=((-100.0, -500.0, -1000.0, -1000.0), (100.0, 300.0, 0.0, 0.0)),
-        description="Land on the moon: a safe landing and a straight approach against fuel. One start.",
+        description="Land on the moon, trading a safe landing and a straight approach against fuel. "
+        "Every episode has the same start.",
     ),
     CatalogueEntry(
         name="reacher",
@@ -366,6 +368,7 @@ SHIPPED = (
         reference=(-50.0,) * 4,
         paper_box=((-50.0,) * 4, (50.0,) * 4),
         draw=partial(_later, "pictures:draw_arm"),
-        description="Turn the two joints of an arm; four targets pay by how near its finger is. One start.",
+        description="Turn the two joints of an arm; each of four targets pays more the nearer its finger is. "
+        "Every episode has the same start.",
     ),
 )

@@ -18,7 +18,7 @@ class Guide:
 
 GUIDES = {
     "deep-sea-treasure": Guide(
-        "A submarine takes one treasure: the richer, the farther away. "
+        "A submarine takes one treasure. Treasures that are worth more are farther away. "
         "You tell it how much treasure to bring, and in how many steps.",
         (8.0, -8.0),
         5,
@@ -32,13 +32,14 @@ GUIDES = {
     ),
     "resource-gathering": Guide(
         "Bring gold and a diamond home. Each step onto an enemy (purple) is deadly one time in ten. "
-        "You tell it how surely to bring each, and which risk of death to take.",
+        "You tell it how likely it should be to bring each of them, and how much risk of death to take.",
         (0.0, 0.0, 1.0),
         0,
     ),
     "breakable-bottles": Guide(
-        "Bring two bottles from the left to the house; each is worth 25 points. One at a time is safe; "
-        "both at once is faster, but one may break. You tell it the steps, the points, and which risk to take.",
+        "Bring two bottles from the left to the house; each is worth 25 points. Carrying one at a time is safe; "
+        "carrying both is faster, but one may break. You tell it how many steps to take, how many points to get, and "
+        "how much risk to take.",
         (-18.0, 50.0, 0.0),
         5,
         ("The fastest way", "", "Without risk"),
@@ -61,7 +62,7 @@ GUIDES = {
         2,
     ),
     "fruit-tree": Guide(
-        "Go left or right seven times, down to a fruit with six nutrients (the darker, the more). "
+        "Go left or right seven times, down to a fruit with six nutrients (darker means more). "
         "You tell it how much of each nutrient the fruit should have.",
         (3.3927696, 4.785309, 1.2438035, 7.204603, 1.7175233, 3.0309558),
         0,

@@ -17,9 +17,9 @@ function proofLabel(agent, answer) {
     return ["never", `Proven for every ${whatChanges(agent)} in the search region${within}`];
   const bound = answer.lower_bound > 0 && `${percentDown(answer.lower_bound)} of the ranges`;
   if (answer.status === "not found")
-    return ["open", bound ? `Not found. Proven: no change of less than ${bound} works` : "Not found. Nothing is proven"];
+    return ["open", bound ? `Not found. No change smaller than ${bound} works (proven)` : "Not found. Nothing is proven"];
   if (answer.status === "found")
-    return ["open", `Found. A smaller change may exist${bound ? `, but none of less than ${bound} (proven)` : ""}`];
+    return ["open", `Found. A smaller change may exist${bound ? `, but none smaller than ${bound} (proven)` : ""}`];
   if (!bound) return ["open", "Found. A smaller change may exist"];
   const larger = Math.max(0, answer.quoted.distance / answer.lower_bound - 1);
   return ["proven", `Proven: at most ${percentUp(larger)} larger than the smallest change${within}`];
@@ -178,8 +178,8 @@ function delivered({ agent, foil, step, answer: { result } }, controller) {
   return el(
     "div",
     { class: "attainable" },
-    el("p", {}, "With this command the agent does not bring exactly what you ask for."),
-    button("Find a command that it fulfils", () => controller.askAt(step, { ...foil, outcome })),
+    el("p", {}, "With this command, the agent does not get exactly what you ask for."),
+    button("Find a command it can fulfil", () => controller.askAt(step, { ...foil, outcome })),
   );
 }
 
@@ -195,14 +195,14 @@ function nextSteps(state, controller, closest) {
   if (agent.observation) return null;
   const note = el("p", { class: "small", role: "status" });
   const look = button(
-    `Find a step at which it can be made to choose ${foilName(agent, foil)}`,
+    `Find a step at which a command makes it choose ${foilName(agent, foil)}`,
     async () => {
       look.disabled = true;
       note.textContent = "Looking at the other steps …";
       const found = await controller
         .findOtherStep(foil)
         .catch((error) => (note.replaceChildren(errorBox(error)), true));
-      if (!found) note.textContent = `No such step was found. Ask for something else to see other steps.`;
+      if (!found) note.textContent = "No step was found. Start an episode with another command to see other steps.";
       look.disabled = false;
     },
     { class: "primary look" },
@@ -226,7 +226,7 @@ function closestPart({ agent, precomputed, answer }, controller) {
   const does = agent.amounts ? `chooses ${found.question.actions[0]}` : present(agent, found.action);
   const then = plainNumbers(`It then ${does}${outcome}.`);
   return [
-    el("p", {}, `What you can get here: ask for ${asked}${laterText(found)}. ${then}`),
+    el("p", {}, `You can get another action here: ask for ${asked}${laterText(found)}. ${then}`),
     button(`Why not ${agent.actions[found.action]}?`, () => controller.ask(found.action)),
   ];
 }
@@ -278,7 +278,7 @@ function alternatives(agent, answer, controller) {
         "div",
         {},
         other.question.norm !== answer.question.norm &&
-          el("p", { class: "small" }, "Closest (proven) if only the largest change of an objective counts:"),
+          el("p", { class: "small" }, "Proven to be the closest if only the largest of its changes counts:"),
         el("p", {}, other.sentence),
         other.quoted && changePicture(agent, other.question.command, other.quoted.command),
         other.quoted &&

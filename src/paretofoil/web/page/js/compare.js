@@ -118,9 +118,9 @@ async function drawOther(other, state, signal) {
   const head = [scene(agent, decision), stateNote(state, decision)];
   if (foil === null) return other.show(head, orAskFirst(state, null));
   if (typeof foil === "number" && !decision.valid_actions.includes(foil))
-    return other.show(head, el("p", {}, `“${agent.actions[foil]}” is not valid there.`));
+    return other.show(head, el("p", {}, `“${agent.actions[foil]}” is not possible there.`));
   if (typeof foil === "number" && decision.action === foil)
-    return other.show(head, el("p", { class: "sentence" }, `It ${present(agent, foil)} by itself.`));
+    return other.show(head, el("p", { class: "sentence" }, `It ${present(agent, foil)} anyway.`));
   other.show(head, el("p", { class: "loading" }, "Searching …"));
   const settings = comparison.search ? { ...state.settings, search: comparison.search } : state.settings;
   const result = await work("answers", { ...questionOf(state, foil, settings), agent: name }, { signal });
@@ -150,6 +150,6 @@ function stateNote(state, decision) {
     : el(
         "p",
         { class: "small" },
-        `It is in another state, with ${plainNumbers(commandText(state.agent.objectives, decision.command))} still to get.`,
+        `Its state or its remaining command differs: it still has to get ${plainNumbers(commandText(state.agent.objectives, decision.command))}.`,
       );
 }

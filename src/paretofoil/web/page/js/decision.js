@@ -24,9 +24,9 @@ export function createDecision(scope, store, controller) {
   const hint = el(
     "p",
     { class: "small ask-hint" },
-    isContinuous ? "More and less are a tenth of the range. " : "The bars show how likely each action is. ",
-    `Ask “Why not?”: the answer is the smallest change of ${agent.observation ? `the ${whatChanges(agent)}` : "your command"} with `,
-    "which it would have done that instead.",
+    isContinuous ? "“More” and “less” mean a tenth of the range. " : "The bars show how likely each action is. ",
+    `Ask “Why not?” to see the smallest change of ${agent.observation ? `the ${whatChanges(agent)}` : "your command"} that `,
+    "would have made it do that instead.",
   );
   root.append(head, list, isContinuous && !isSaved() ? createAmountForm(scope, store, controller) : "", hint);
   if (!agent.observation) root.append(createOutcomeForm(scope, store, controller));
@@ -53,8 +53,8 @@ function heading(state) {
 /** Return what it has so far, still needs, and was asked for in all: three numbers that add up. */
 function amounts(agent, decision) {
   if (agent.space.kind === "simplex")
-    return el("p", { class: "command" }, "You weigh: ", el("strong", {}, decision.command_text), ".");
-  return amountsTable(["so far", "still to get", "asked in all"], agent.objectives, (i) => {
+    return el("p", { class: "command" }, "Your preferences: ", el("strong", {}, decision.command_text), ".");
+  return amountsTable(["so far", "still to get", "asked for in all"], agent.objectives, (i) => {
     const [had, left] = [decision.collected[i] ?? 0, decision.command[i]];
     return [had, left, had + left];
   });
@@ -123,7 +123,7 @@ function update(item, state, decision, impossible, isFoil) {
   item.querySelector(".share").textContent = share === null ? "" : percent(share);
   why.hidden = !asks;
   does.hidden = asks;
-  does.textContent = chosen ? "chosen" : valid ? "not saved" : "not possible";
+  does.textContent = chosen ? "chosen" : valid ? "no answer saved" : "not possible";
   const never = impossible.has(action);
   why.className = never ? "why impossible" : "why";
   why.title = never

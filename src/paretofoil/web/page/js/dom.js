@@ -70,9 +70,9 @@ export function announce(text) {
 
 /** What the statuses of the server mean for somebody who has not written it. */
 const STATUSES = {
-  404: "There is no such page here. Perhaps the link is wrong, or the server has other agents.",
+  404: "This page does not exist on this server. The link may be wrong, or the server may have other agents.",
   409: "This cannot be uploaded.",
-  422: "The server does not understand this request. Perhaps the link is wrong.",
+  422: "The server does not understand this request. The link may be wrong.",
   429: "The server is busy. Please try again in a moment.",
   500: "Something went wrong on the server.",
   503: "The server is busy. Please try again in a moment.",

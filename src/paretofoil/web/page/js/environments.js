@@ -7,12 +7,12 @@ import { title } from "./text.js";
 import { uploadCard } from "./upload.js";
 
 const LEAD =
-  "Each of these agents tries to get what you ask for. Choose one, watch it, and ask why it did not do something " +
-  "else. The answer is the smallest change of what you asked for with which it would have.";
+  "Each of these agents takes a command: you say what it should get. Choose an agent, watch it, and ask why it did not " +
+  "do something else. The answer is the smallest change of your command that would have made it do that.";
 
 const STATE_LEAD =
-  "Set the state of a policy, and ask why it does not choose another action there. The answer is the smallest change of " +
-  "the state with which it would have.";
+  "Set the state of a policy, and ask why it does not choose another action in this state. The answer is the smallest " +
+  "change of the state that makes the policy choose that action.";
 
 /** @param {HTMLElement} root */
 export function showEnvironments(root, store, controller, openHelp) {
@@ -69,7 +69,7 @@ function environmentCard(agent, variants, controller) {
     el(
       "p",
       { class: "chips" },
-      el("span", { class: "chips-label" }, isPolicy(agent) ? "May change" : "You ask for"),
+      el("span", { class: "chips-label" }, isPolicy(agent) ? "May change:" : "Command:"),
       agent.objectives.map((objective) => el("span", { class: "chip" }, objective.name)),
     ),
     variants.length > 0 && variantButtons(agent, variants, controller),

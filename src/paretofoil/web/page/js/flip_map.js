@@ -95,7 +95,7 @@ const isFound = (answer) => answer.distance !== null;
 
 function cellText(answer) {
   if (isFound(answer)) return `a change of ${short(100 * answer.distance, 2)} % of the ranges`;
-  return answer.status === "proven infeasible" ? "proven: no command in the search region leads to it" : "none found";
+  return answer.status === "proven infeasible" ? "proven: no command in the search region leads to it" : "no command found";
 }
 
 /** Return the legend of the cells. */
@@ -108,7 +108,7 @@ function legend(taken, cells) {
     item("found", "", "small change", 0.95),
     item("found", "", "large change", 0.1),
     item("never", "×", "proven impossible"),
-    cells.some((answer) => kindOf(answer) === "unfound") && item("unfound", "?", "none found"),
+    cells.some((answer) => kindOf(answer) === "unfound") && item("unfound", "?", "no command found"),
     taken && item("taken", taken, "chosen action"),
     item("barred", "", "not valid"),
   );

@@ -46,7 +46,7 @@ export function frontPicture(agent, pick) {
     el(
       "figcaption",
       {},
-      "Goals that the agent has learned. More of one objective means less of the other. Choose a point or a card.",
+      "Each point is a goal that the agent has learned. What is better in one objective is worse in the other. Choose a point or a card.",
     ),
   );
 }

@@ -5,9 +5,9 @@ import { button, el, svg } from "./dom.js";
 /** @type {Array<[string, string, function(): any]>} */
 const STEPS = [
   ["You ask for something", "A command says what the agent should bring: here 8 treasure in 8 steps.", ask],
-  ["It acts on the command", "At each step, what it has got is taken off, and it goes for the rest.", act],
+  ["It acts on the command", "At each step, it subtracts what it already has, and goes for the rest.", act],
   ["You ask: why not?", "Choose a step and another action. Why did it go right, and not down?", question],
-  ["The answer is a command", "The smallest change of your command with which it would have gone down.", change],
+  ["The answer", "The smallest change of your command that would have made it go down.", change],
 ];
 const KEYS = [
   ["Space", "play or pause"],
@@ -40,8 +40,8 @@ export function createHelp() {
     el(
       "p",
       { class: "small" },
-      "“Proven” means that no command at all was missed: bounds on the agent's network show it. ",
-      "On the map, each colour is the action that the agent would choose under that command. ",
+      "“Proven” means that a mathematical proof covers all commands, not only those that were tried. ",
+      "On the map, each point is a command; its colour is the action that the agent would choose under it. ",
       "Striped bars are costs: less is better.",
     ),
     el(

@@ -32,7 +32,7 @@ export function createObservation(store, controller) {
     "form",
     { class: "card observation", "aria-label": title, on: { submit } },
     el("h2", {}, title),
-    el("p", { class: "small" }, `Set each number of the ${whatChanges(agent)}. Nothing is rolled out: the policy is asked once.`),
+    el("p", { class: "small" }, `Set the numbers of the ${whatChanges(agent)}. The page then shows which action the policy chooses.`),
     count > 0 && el("h3", {}, "The command"),
     count > 0 && el("div", { class: "observation-numbers" }, fields.slice(0, count)),
     count > 0 && el("h3", {}, "The state"),

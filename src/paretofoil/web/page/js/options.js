@@ -15,7 +15,7 @@ export function createOptions(scope, store, controller) {
         "div",
         { class: "option-grid" },
         limitField("seconds", "Time limit, in seconds", 60, state, controller),
-        limitField("queries", "Limit of queries", 1_000_000, state, controller),
+        limitField("queries", "Query limit", 1_000_000, state, controller),
       ),
       ...(state.optionInfos.length
         ? state.optionInfos.map((info) => optionField(info, state, controller))
@@ -32,7 +32,7 @@ export function createOptions(scope, store, controller) {
 }
 
 function searchField({ settings, searches }, controller) {
-  const known = [{ name: "auto", about: "proves where it can, samples where it cannot" }, ...searches];
+  const known = [{ name: "auto", about: "exact if proofs are possible, otherwise boundary" }, ...searches];
   const select = el(
     "select",
     { id: "option-search", on: { change: () => controller.setSettings({ search: select.value }) } },

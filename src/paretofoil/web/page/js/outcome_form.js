@@ -39,7 +39,7 @@ export function createOutcomeForm(scope, store, controller) {
   const form = el(
     "form",
     { class: "outcome-form", on: { submit } },
-    el("p", { class: "small" }, "What should the episode have brought? Choose one line or several."),
+    el("p", { class: "small" }, "What should have happened in the episode? Choose one or more lines."),
     rows.map(({ node }) => node),
     agent.cells.length > 0 && el("p", { class: "small" }, "You can also click a place in the picture."),
     agent.stochastic &&
@@ -88,7 +88,7 @@ export function createOutcomeForm(scope, store, controller) {
     here.textContent = `at step ${step + 1}`;
     const already =
       clauses.length && !agent.stochastic && isMet(agent, clauses, episode, fromHere.checked ? step : 0) === true;
-    hint.textContent = already ? "The episode does that already. Ask for something that it does not do." : "";
+    hint.textContent = already ? "The episode does that already. Choose something that it does not do." : "";
     ask.disabled = !clauses.length || already;
   }
 
@@ -121,7 +121,7 @@ const example = (agent) => `${agent.returns[0].name} >= 1, steps <= 10`;
 /** Return what the rows of the form are: label, controls, which clause each is about, and how it reads and makes it. */
 function rowsOf(agent, episode) {
   const steps = numberInput("Number of steps", episode.decisions.length, { min: 1, step: 1 });
-  const ending = select("How it ends", { "": "by itself", never: "only by the step limit" });
+  const ending = select("How it ends", { "": "by itself", never: "only at the step limit" });
   return [
     ...agent.returns.map((objective, i) => objectiveRow(objective, episode.achieved[i])),
     {

@@ -26,7 +26,7 @@ export function createOutcomeMap(scope, store, controller) {
   const request = new AbortController();
   scope.onEnd(() => request.abort());
   const waiting = el("progress", { max: 1, "aria-label": "Progress of the map" });
-  refill(root, el("p", { class: "small" }, "Working out how every command ends …"), waiting);
+  refill(root, el("p", { class: "small" }, "Computing how the episode ends under every command …"), waiting);
   const onProgress = (share) => share && waiting.setAttribute("value", share);
   work("atlases", { agent: agent.name, seconds: SECONDS }, { signal: request.signal, onProgress }).then(
     (atlas) => refill(root, drawn(scope, store, controller, atlas)),
@@ -143,7 +143,7 @@ function legend({ outcomes, undecided }) {
       .slice(0, LISTED)
       .map((outcome, i) => item(colourOf(i, outcome), `${outcome.text}: ${percent(outcome.share)} of the commands`)),
     outcomes.length > LISTED && el("li", {}, `and ${outcomes.length - LISTED} more`),
-    undecided > 0 && item("#8a8f98", `not worked out yet: ${percent(undecided)}`),
-    el("li", {}, "All shares are proven. Pale: outcomes that another goal surpasses."),
+    undecided > 0 && item("#8a8f98", `not proven: ${percent(undecided)}`),
+    el("li", {}, "All shares are proven. Pale colours: one of the agent's goals is better."),
   );
 }

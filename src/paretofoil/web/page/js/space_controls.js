@@ -36,7 +36,7 @@ export function createSpaceControls(store, controller, canvas, onRelease) {
     "Go to the answer",
     () => (controller.moveProbe(store.get().answer.result.answer.quoted.command), onRelease()),
     {
-      title: "Take the answer in hand: the map becomes the slice through it",
+      title: "Move your command to the answer",
     },
   );
   const reset = button("Reset", () => controller.moveProbe(null));
@@ -193,7 +193,7 @@ function fillLegend(list, state, places) {
     el("li", {}, el("span", { class: "dot-now" }), `current ${whatChanges(state.agent)}`),
     el("li", {}, el("span", { class: "ring" }), `${whatChanges(state.agent)} that you move`),
     !state.agent.observation && el("li", {}, el("span", { class: "square" }), "goals the agent has learned"),
-    state.agent.objectives.length > 2 && el("li", {}, "(faint: in another slice)"),
+    state.agent.objectives.length > 2 && el("li", {}, "(faint: differs in an objective that is not on the map)"),
     searches.map((search) => el("li", {}, markPicture(search), `answer of ${markOf(search).label}`)),
     state.answer.result?.answer.rollouts?.attainable?.command &&
       el("li", {}, markPicture("attainable"), markOf("attainable").label),

@@ -309,15 +309,15 @@ function promiseOf(agent, rest, whole = "") {
   if (rest.delivered === null) return ""; // preferences ask for no return
   const result = rest.delivered ? "delivered exactly" : "did not deliver";
   return whole
-    ? `The new command asks for ${whole} in all: it ${result} that.`
-    : `It ${result} what the new command asks for.`;
+    ? `The new command asks for ${whole} in all: the agent ${result} that.`
+    : `The agent ${result} what the new command asks for.`;
 }
 
 /** Return a table of what the two episodes brought, and what the new command asks for. */
 function verdictTable({ agent, episode, rollout }) {
   if (agent.objectives.length < 3) return null;
   const whole = wholeCommand(agent, rollout);
-  const asks = agent.space.kind === "simplex" ? [] : ["asked now"];
+  const asks = agent.space.kind === "simplex" ? [] : ["asked for now"];
   return amountsTable(["before", "now", ...asks], agent.objectives.slice(0, episode.achieved.length), (i) => [
     episode.achieved[i],
     rollout.rest.achieved[i],

@@ -48,7 +48,7 @@ function proven(agent, result) {
   const { proven_range: range } = result.answer;
   return [
     ...answerParts(agent, result),
-    range && el("p", { class: "small" }, `Every command with ${rangeText(agent, range)} has the same effect (proven).`),
+    range && el("p", { class: "small" }, `Every command in this range has the same effect (proven): ${rangeText(agent, range)}.`),
   ];
 }
 

@@ -64,7 +64,7 @@ export function createSteer(screen, [loaded], shows, scope) {
   const node = el(
     "section",
     { class: "card reply", "aria-label": "Your command", tabindex: -1 },
-    el("h2", {}, `Change the rest of the command so that it chooses ${screen.foil}`),
+    el("h2", {}, `Change the remaining command to make the agent choose ${screen.foil}`),
     input.node,
   );
   return {
