@@ -6,7 +6,7 @@ these parts is computed exactly (`share_below`).
 """
 
 import math
-from collections.abc import Mapping
+from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
 from functools import cached_property
 from typing import Any
@@ -27,8 +27,12 @@ _SUMMING = 1e-9
 _ROUNDING = 2.0**-53
 _POSITION = 1e-14
 """More than the relative rounding error of a position in the region."""
-_ROWS = 64
-"""Boxes of a stack that are bounded together: their arrays stay in the cache."""
+_ROWS = 96
+"""Boxes that are bounded together: their arrays stay in the cache."""
+_AT_ONCE = 1024
+"""Maximum number of boxes that are split together."""
+_CELLS = 8
+"""Boxes are sorted by the cell of a grid in which they begin, of this many cells along each axis."""
 _SMALL_WEIGHT = 1e-7
 """Weights below the (d - 1)th root of this, relative to the largest, are replaced by their worst case."""
 _MOST_WEIGHTS = 8
@@ -169,42 +173,59 @@ class Contest:
             return cls(derived.with_rounding(None), *parts, around, min(slack, DERIVED_SLACK))
         return cls(derived, *parts, around, 0.0)
 
-    def upper_bounds(self, some: tuple[int, ...], low: np.ndarray, high: np.ndarray) -> HalfSpaces:
-        """Return bounds of the differences of all ordered pairs of actions; where one is negative, the first loses.
+    def among(self, some: tuple[int, ...]) -> MarginNetwork:
+        """Return the differences of all ordered pairs of some actions, given as indices of valid actions.
 
-        `some` are indices of valid actions. The first action of the pairs changes slowest.
+        The first action of the pairs changes slowest.
         """
-        network = self.network
-        if len(some) < self.num_actions:
-            pairs = list(zip(*_pairs(tuple(range(self.num_actions))), strict=True))
-            network = network.only([pairs.index(pair) for pair in zip(*_pairs(some), strict=True)])
+        if len(some) == self.num_actions:
+            return self.network
+        pairs = list(zip(*_pairs(tuple(range(self.num_actions))), strict=True))
+        return self.network.only([pairs.index(pair) for pair in zip(*_pairs(some), strict=True)])
+
+    def upper_bounds(self, network: MarginNetwork, low: np.ndarray, high: np.ndarray) -> HalfSpaces:
+        """Return bounds of the differences of a network (`among`); where one is negative, the first action loses."""
         bounds = network.upper_bounds(low - self.around, high + self.around)
         return HalfSpaces(bounds.slopes, bounds.offsets + np.abs(bounds.slopes) @ self.around + self.slack)
 
     def judge(self, low: np.ndarray, high: np.ndarray, alive: np.ndarray) -> Leaves:
         """Return what is proven in boxes low, high (B, d), where only the actions alive (B, A) can be chosen."""
         left, sure, most = alive.copy(), np.zeros(alive.shape), np.zeros(alive.shape)
-        kinds, kind_of = np.unique(alive, axis=0, return_inverse=True)
-        for kind, flags in enumerate(kinds):
-            rows, some = np.flatnonzero(kind_of.reshape(-1) == kind), np.flatnonzero(flags)
-            beaten = self._beaten(tuple(some.tolist()), low[rows], high[rows])
-            left[np.ix_(rows, some)] &= (beaten < 1.0).all(axis=2)
-            among = left[np.ix_(rows, some)]
+        for network, rows, some in self._chunks(low, high, alive):
+            beaten = self._beaten(network, len(some), low[rows], high[rows])
+            at = rows[:, None], some
+            among = left[at] & (beaten < 1.0).all(axis=2)
             open_to = 1.0 - beaten.transpose(0, 2, 1)  # (B, action, rival): share where the rival may win
             against = np.where(among[:, None, :] & ~np.eye(len(some), dtype=bool), open_to, 0.0).sum(axis=2)
-            sure[np.ix_(rows, some)] = np.where(among, np.maximum(1.0 - against, 0.0), 0.0)
-            most[np.ix_(rows, some)] = np.where(among, 1.0 - beaten.max(axis=2), 0.0)
+            left[at] = among
+            sure[at] = np.where(among, np.maximum(1.0 - against, 0.0), 0.0)
+            most[at] = np.where(among, 1.0 - beaten.max(axis=2), 0.0)
         volumes = _volumes(low, high)[:, None]
         return Leaves(low, high, left, sure * volumes, most * volumes)
 
-    def _beaten(self, some: tuple[int, ...], low: np.ndarray, high: np.ndarray) -> np.ndarray:
+    def _chunks(
+        self, low: np.ndarray, high: np.ndarray, alive: np.ndarray
+    ) -> Iterator[tuple[MarginNetwork, np.ndarray, np.ndarray]]:
+        """Yield the rows of neighbouring boxes with the same actions alive, with a network for them and the actions."""
+        kinds, kind_of = np.unique(alive, axis=0, return_inverse=True)
+        order = np.lexsort((*np.floor(_CELLS * low).T, kind_of.reshape(-1)))
+        for flags, rows in zip(kinds, np.split(order, np.cumsum(np.bincount(kind_of.reshape(-1)))), strict=False):
+            some, starts = np.flatnonzero(flags), np.arange(0, len(rows), _ROWS)
+            network = self.among(tuple(some.tolist()))
+            networks = [network] * len(starts)
+            if len(rows) >= _ROWS:
+                sides = np.minimum.reduceat(low[rows], starts), np.maximum.reduceat(high[rows], starts)
+                networks = network.simplified(sides[0] - self.around, sides[1] + self.around)
+            for simple, start in zip(networks, starts.tolist(), strict=True):
+                yield simple, rows[start : start + _ROWS], some
+
+    def _beaten(self, network: MarginNetwork, count: int, low: np.ndarray, high: np.ndarray) -> np.ndarray:
         """Return the least share of the box in which an action loses to a rival: (B, action, rival)."""
-        first, second = (np.searchsorted(some, side) for side in _pairs(some))
-        beaten = np.zeros((len(low), len(some), len(some)))
-        if len(some) > 1:
-            bounds = self.upper_bounds(some, low, high)
+        beaten = np.zeros((len(low), count, count))
+        if count > 1:
+            bounds = self.upper_bounds(network, low, high)
             share = np.minimum(share_below(bounds.slopes, bounds.offsets, low, high), 1.0 - 1e-15)
-            beaten[:, first, second] = np.where(bounds.highest(low, high) < 0.0, 1.0, share)
+            beaten[:, *_pairs(tuple(range(count)))] = np.where(bounds.highest(low, high) < 0.0, 1.0, share)
         return beaten
 
 
@@ -303,14 +324,14 @@ class _Partition:
         contest = self.contest
         low, high = np.zeros((1, len(contest.high))), contest.high[None]
         alive = np.ones((1, contest.num_actions), dtype=bool)
-        take, most = 1, at_once(contest.network.work)
+        take, most = 1, at_once(contest.network.work, _AT_ONCE)
         while True:
             self._add(contest.judge(low, high, alive))
             stop = self._stop(effort)
             if stop is not None:
                 return self._shares(stop, measured)
+            low, high, alive = self._quarters(take, effort.undecided)
             take = min(2 * take, most)
-            low, high, alive = self._halves(take)
 
     def _add(self, fresh: Leaves) -> None:
         self.num_boxes += len(fresh)
@@ -328,13 +349,21 @@ class _Partition:
             return Stop.OUT_OF_BOXES
         return Stop.OUT_OF_TIME if now() >= effort.deadline else None
 
-    def _halves(self, take: int) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
-        """Take the boxes with the largest undecided shares out of the pool, and halve them."""
-        count = len(self.pool)
-        order = np.argpartition(-self.pool.undecided, take - 1) if take < count else np.arange(count)
+    def _quarters(self, take: int, goal: float) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
+        """Take the boxes with the largest undecided shares out of the pool, and halve them twice.
+
+        Halves are not bounded, since most of them are halved again.
+        """
+        order = np.argsort(-self.pool.undecided, kind="stable")
+        total = np.cumsum(self.pool.undecided[order])
+        if total[-1] > goal:  # quarters have about half of what is undecided in the box
+            take = min(take, 1 + int(np.searchsorted(total, 2.0 * (total[-1] - goal))))
         chosen, self.pool = self.pool[order[:take]], self.pool[order[take:]]
-        axis = np.argmax((chosen.high - chosen.low) * self.contest.network.stretch, axis=1)
-        return *halves(chosen.low, chosen.high, axis), np.tile(chosen.alive, (2, 1))
+        low, high, alive = chosen.low, chosen.high, chosen.alive
+        for _ in range(2):
+            axis = np.argmax((high - low) * self.contest.network.stretch, axis=1)
+            low, high = halves(low, high, axis)
+        return low, high, np.tile(alive, (4, 1))
 
     def _shares(self, stop: Stop, measured: float) -> ProvenShares:
         leaves = self.settled + self.pool + self.stuck
