@@ -206,7 +206,7 @@ def test_behind_each_line_an_action_loses_also_where_a_command_is_seen_a_little_
     wide = Contest(**{**contest.__dict__, "around": np.full(widths[0], 0.02)})
     low = generator.random((200, widths[0])) * 0.9
     high = low + 0.1
-    lines = wide.upper_bounds(actions, low, high)
+    lines = wide.upper_bounds(wide.among(actions), low, high)
     points = low + generator.random(low.shape) * 0.1
     off = points + generator.choice([-0.02, 0.02], size=low.shape)
     logits = policy.folded.logits(off)
@@ -294,7 +294,7 @@ def test_contests_of_many_states_are_bounded_together_as_one_by_one(unit: float)
             for i, row in enumerate(rows):
                 contest, able = contests[states[row]], np.flatnonzero(masks[states[row]])
                 sides = ((side[row] - contest.low) / contest.scale for side in (low, high))
-                alone = contest.upper_bounds(tuple(range(len(able))), *(side[None] for side in sides))
+                alone = contest.upper_bounds(contest.network, *(side[None] for side in sides))
                 which = [3 * a + b for a in able for b in able if a != b]
                 middle = (low[row] + high[row]) / 2
                 at_middle = bounds.slopes[i, which] @ middle + bounds.offsets[i, which]
