@@ -47,8 +47,9 @@ _ROUNDING = 1.02
 """A rounded nearest command may be this many times as far as the nearest one."""
 _VALUES = 512
 """Evenly spaced values of each single objective."""
-_HALVINGS = 30
-"""Bisections between the last value that keeps the action and the first that changes it."""
+_REFINEMENTS, _PARTS = 5, 64
+"""The interval between the last value that keeps the action and the first that changes it is divided into so many
+parts, so often."""
 _LINE_UNDECIDED = 1e-3
 """The proof about a single objective stops when this share of its range is undecided."""
 _DRAWS = 200
@@ -390,25 +391,22 @@ def with_value(question: Question, i: int, values: np.ndarray) -> np.ndarray:
 
 def _switch(batch: QuestionBatch, chosen: int, i: int, values: np.ndarray) -> Switch | None:
     """Return the first switch along values (N,), which are ordered by their distance from the command's value."""
-    question = batch.questions[0]
-    actions = actions_at(batch, with_value(question, i, values), "alone")
-    hits = np.flatnonzero(actions != chosen)
-    if not len(hits):
-        return None
-    first = int(hits[0])
-    same, other, action = values[first - 1] if first else question.command[i], values[first], int(actions[first])
-    for _ in range(_HALVINGS):
-        middle = (same + other) / 2
-        [tried] = actions_at(batch, with_value(question, i, np.array([middle])), "alone")
-        if tried == chosen:
-            same = middle
-        else:
-            other, action = middle, int(tried)
+    question, end = batch.questions[0], float(values[-1])
+    same, other, action = question.command[i], None, chosen
+    for _ in range(1 + _REFINEMENTS):
+        actions = actions_at(batch, with_value(question, i, values), "alone")
+        hits = np.flatnonzero(actions != chosen)
+        if len(hits):
+            first = int(hits[0])
+            same, other, action = values[first - 1] if first else same, values[first], int(actions[first])
+        elif other is None:
+            return None
+        values = same + (other - same) * np.arange(1, _PARTS + 1) / _PARTS
     if not question.space.is_box and not question.space.simplex:
         other = with_value(question, i, np.array([other]))[0, i]  # the policy was queried there
         if question.space.whole[i]:
             return Switch(float(other), action)
-    return _rounded_switch(batch, chosen, i, Switch(float(other), action), float(values[-1]))
+    return _rounded_switch(batch, chosen, i, Switch(float(other), action), end)
 
 
 def _rounded_switch(batch: QuestionBatch, chosen: int, i: int, switch: Switch, end: float) -> Switch:

@@ -31,6 +31,8 @@ _ROWS = 96
 """Boxes that are bounded together: their arrays stay in the cache."""
 _AT_ONCE = 1024
 """Maximum number of boxes that are split together."""
+_FEW = 32
+"""Fewer boxes than this are split again before they are bounded: a few boxes take no longer than one."""
 _CELLS = 8
 """Boxes are sorted by the cell of a grid in which they begin, of this many cells along each axis."""
 _SMALL_WEIGHT = 1e-7
@@ -360,10 +362,10 @@ class _Partition:
             take = min(take, 1 + int(np.searchsorted(total, 2.0 * (total[-1] - goal))))
         chosen, self.pool = self.pool[order[:take]], self.pool[order[take:]]
         low, high, alive = chosen.low, chosen.high, chosen.alive
-        for _ in range(2):
+        while len(low) < max(4 * len(chosen), _FEW):
             axis = np.argmax((high - low) * self.contest.network.stretch, axis=1)
             low, high = halves(low, high, axis)
-        return low, high, np.tile(alive, (4, 1))
+        return low, high, np.tile(alive, (len(low) // len(alive), 1))
 
     def _shares(self, stop: Stop, measured: float) -> ProvenShares:
         leaves = self.settled + self.pool + self.stuck
