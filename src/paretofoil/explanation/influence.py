@@ -2,8 +2,8 @@
 
 import itertools
 import math
-from collections.abc import Callable, Sequence
-from dataclasses import asdict, dataclass, fields, replace
+from collections.abc import Callable, Iterator, Sequence
+from dataclasses import dataclass, fields, replace
 from typing import Any, overload
 
 import numpy as np
@@ -43,6 +43,8 @@ MAX_CORNERED = 10
 _SEARCH = Boundary(max_queries=400)
 _BOXES, _PER_BOX = 512, 16
 """Number of undecided boxes, and of random commands in each, in which a change is sought if none is known."""
+_CLOSEST = 100
+"""Of the random commands that change the action, only so many are candidates for the nearest one."""
 _ROUNDING = 1.02
 """A rounded nearest command may be this many times as far as the nearest one."""
 _VALUES = 512
@@ -136,13 +138,31 @@ def influence(  # type: ignore[misc]  # the signatures above leave out the optio
     assert not isinstance(actions, ActionSpace)
     subject = agent or as_policy(subject)
     decision = make_decision(subject, decision, state, command, collected, valid_actions)
-    question = make_region(subject, decision, Options(kappa=0.0, box=box), space)
-    return _Computation(question, effort).run(
-        agent=agent.name if agent else "",
-        step=decision.step,
-        collected=decision.collected if decision.collected.any() else None,
-        actions=action_words(subject, actions)[0],
-    )
+    return next(influences(subject, [decision], effort, box, space, actions))
+
+
+def influences(
+    subject: Subject,
+    decisions: Sequence[Decision],
+    effort: InfluenceEffort,
+    box: Box,
+    space: CommandSpace | None = None,
+    actions: Sequence[str] | None = None,
+) -> Iterator[Influence]:
+    """Yield the influence of the command at each decision; counterfactuals are searched for all of them at once."""
+    regions = [make_region(subject, decision, Options(kappa=0.0, box=box), space) for decision in decisions]
+    computations = [_Computation(region, effort) for region in regions]
+    foils = [foil for computation in computations for foil in computation.foils]
+    answers = iter(ask(foils, replace(_SEARCH, seed=effort.seed)))
+    found = [[next(answers).command for _ in computation.foils] for computation in computations]
+    for decision, computation, commands in zip(decisions, computations, found, strict=True):
+        yield computation.run(
+            [command for command in commands if command is not None],
+            agent=subject.name if isinstance(subject, Agent) else "",
+            step=decision.step,
+            collected=decision.collected if decision.collected.any() else None,
+            actions=action_words(subject, actions)[0],
+        )
 
 
 def _influence_on_amounts(
@@ -185,13 +205,18 @@ def influence_episode(
         raise InvalidInput.expected(expected, f"{agent.name} with {agent.actor.actions!r}")
     if not isinstance(episode, Episode):
         episode = rollout(agent, episode, seed=seed)
-    decisions, influences = steps_of(episode, steps), []
-    for done, decision in enumerate(decisions):
-        progress(done, len(decisions))
-        influences.append(influence(agent, decision, box=box, **asdict(effort)))
-    progress(len(decisions), len(decisions))
+    decisions, found = steps_of(episode, steps), []
+    progress(0, len(decisions))
+    for one in influences(agent, decisions, effort, box):
+        found.append(one)
+        progress(len(found), len(decisions))
+    return profile_of(agent, episode, found)
+
+
+def profile_of(agent: Agent, episode: Episode, found: Sequence[Influence]) -> InfluenceProfile:
+    """Return the influence at some steps of an episode as a profile."""
     values = agent.name, agent.space.command_objectives, agent.actions, episode.command, episode.achieved
-    return InfluenceProfile(*values, tuple(influences))
+    return InfluenceProfile(*values, tuple(found))
 
 
 @dataclass(frozen=True, eq=False)
@@ -225,16 +250,31 @@ class _Computation:
         [self.scores] = self.batch.scores_at(np.zeros(1, dtype=int), question.command[None], "original")
         self.chosen = greedy_action(self.scores, question.valid_actions)
 
-    def run(self, *, agent: str, step: int, collected: np.ndarray | None, actions: Sequence[str] | None) -> Influence:
+    @property
+    def foils(self) -> list[Question]:
+        """The questions about each other valid action."""
+        return [replace(self.question, foil=int(a), kappa=0.0) for a in self.valid if a != self.chosen]
+
+    def run(
+        self,
+        counterfactuals: Sequence[np.ndarray],
+        *,
+        agent: str,
+        step: int,
+        collected: np.ndarray | None,
+        actions: Sequence[str] | None,
+    ) -> Influence:
+        """Return the influence, given commands that were found to change the action."""
         began, question = now(), self.question
         drawn = random_commands(question, self.effort.samples, np.random.default_rng(self.effort.seed))
         sampled = actions_at(self.batch, drawn, "sample")
         lines = single_objectives(self.batch, self.chosen, self.effort.seconds / 4)
-        others = [drawn[sampled != self.chosen], self._counterfactuals(), switching_commands(question, lines)]
-        nearest = self._nearest(np.concatenate(others))
+        changing = drawn[sampled != self.chosen]
+        closest = np.argsort(question.space.distance(changing, question.command), kind="stable")[:_CLOSEST]
+        nearest = self._nearest([*changing[closest], *counterfactuals, *switching_commands(question, lines)])
         bounds = self._prove(known=nearest is not None)
         if nearest is None and bounds.leaves is not None:
-            nearest = self._nearest(self._undecided_commands(bounds.leaves))
+            nearest = self._nearest([*self._undecided_commands(bounds.leaves)])
         counts = [int((sampled == action).sum()) for action in self.valid]
         rows = zip(self.valid.tolist(), bounds.lower.tolist(), bounds.upper.tolist(), counts, strict=True)
         return Influence(
@@ -258,15 +298,6 @@ class _Computation:
             constraints=question.space.constraint_texts,
         )
 
-    def _foils(self) -> list[Question]:
-        return [replace(self.question, foil=int(a), kappa=0.0) for a in self.valid if a != self.chosen]
-
-    def _counterfactuals(self) -> np.ndarray:
-        """Return the commands that a search finds for each foil: (N, d)."""
-        answers = ask(self._foils(), replace(_SEARCH, seed=self.effort.seed))
-        commands = [answer.command for answer in answers if answer.command is not None]
-        return np.array(commands).reshape(len(commands), self.question.space.dim)
-
     def _undecided_commands(self, leaves: Leaves) -> np.ndarray:
         """Return random commands in the boxes with the largest undecided share of other actions: (N, d)."""
         others = leaves.most[:, self.valid != self.chosen].sum(axis=1)
@@ -277,8 +308,9 @@ class _Computation:
         commands: np.ndarray = self.question.low + shares * (self.question.high - self.question.low)
         return commands
 
-    def _nearest(self, commands: np.ndarray) -> Nearest | None:
-        """Return the nearest of commands (N, d) under which the policy chooses another action."""
+    def _nearest(self, some: Sequence[np.ndarray]) -> Nearest | None:
+        """Return the nearest of some commands under which the policy chooses another action."""
+        commands = np.array(some).reshape(len(some), self.question.space.dim)
         actions = actions_at(self.batch, commands, "verify")
         commands, actions = commands[actions != self.chosen], actions[actions != self.chosen]
         if not len(commands):
@@ -323,7 +355,7 @@ class _Computation:
 
     def _prove_inert(self) -> _Bounds:
         """Return the bounds for preferences: an upper bound of 0 for each foil that is proven infeasible."""
-        foils = self._foils()
+        foils = self.foils
         batch = QuestionBatch(foils)
         batch.keep_clear(self.batch.clearance)
         findings = Exact(seed=self.effort.seed).run(batch, Limits(self.effort.seconds / len(foils)))
