@@ -29,6 +29,8 @@ _POSITION = 1e-14
 """More than the relative rounding error of a position in the region."""
 _ROWS = 96
 """Boxes that are bounded together: their arrays stay in the cache."""
+_SIMPLIFY = 16
+"""Networks are simplified for at least this many boxes."""
 _AT_ONCE = 1024
 """Maximum number of boxes that are split together."""
 _FEW = 32
@@ -215,7 +217,7 @@ class Contest:
             some, starts = np.flatnonzero(flags), np.arange(0, len(rows), _ROWS)
             network = self.among(tuple(some.tolist()))
             networks = [network] * len(starts)
-            if len(rows) >= _ROWS:
+            if len(rows) >= _SIMPLIFY:
                 sides = np.minimum.reduceat(low[rows], starts), np.maximum.reduceat(high[rows], starts)
                 networks = network.simplified(sides[0] - self.around, sides[1] + self.around)
             for simple, start in zip(networks, starts.tolist(), strict=True):
