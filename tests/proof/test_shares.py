@@ -217,6 +217,29 @@ def test_behind_each_line_an_action_loses_also_where_a_command_is_seen_a_little_
     assert isinstance(wide.network, MarginNetwork)
 
 
+@pytest.mark.parametrize("activations", [("relu",), ("sigmoid", "relu"), ("relu", "tanh", "relu"), ("relu",) * 3])
+def test_a_network_without_the_relus_that_do_not_bend_in_a_box_is_equal_there(activations: tuple[Activation, ...]) -> None:
+    generator = np.random.default_rng(len(activations))
+    policy = random_layers(2, (3, *(24 for _ in activations), 3), activations)
+    [question] = asked(policy, 3).questions
+    network = Contest.of(policy.folded, question.valid_actions, (question.low, question.high), 0.01).network
+    low = generator.random((40, 3)) * 0.8
+    high = low + 0.2
+    smaller, gaps = 0, []
+    for simple, first, last in zip(network.simplified(low, high), low, high, strict=True):
+        smaller += sum(node.size for node in simple.program.nodes) < sum(node.size for node in network.program.nodes)
+        corners = first + generator.random((2, 60, 3)) * (last - first)
+        points = corners.mean(axis=0)
+        margins = network.margins(points)
+        np.testing.assert_allclose(simple.margins(points), margins, rtol=0, atol=1e-12)
+        bounds, same = (one.upper_bounds(corners.min(axis=0), corners.max(axis=0)) for one in (simple, network))
+        values, others = ((b.slopes * points[:, None, :]).sum(axis=2) + b.offsets for b in (bounds, same))
+        assert (values >= margins).all()
+        gaps.append([(values - margins).mean(), (others - margins).mean()])
+    assert smaller == len(low)
+    assert np.mean(gaps, axis=0)[0] <= 1.001 * np.mean(gaps, axis=0)[1]  # not looser
+
+
 @pytest.mark.parametrize("kind", range(len(KINDS)))
 def test_what_is_planted_in_hostile_networks_is_in_a_box_that_allows_it(kind: int) -> None:
     """Needles, ties, edges and numbers far from 0; around each planted command, as near as float64 can tell."""
