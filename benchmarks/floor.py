@@ -4,14 +4,20 @@
         [--compiled] [--held-out]
 
 BEFORE and AFTER are folders of checkouts; AFTER is this checkout by default. Processes of the two checkouts take turns,
-with one thread each, and report CPU seconds. Parts: `answer` (one warm proven answer), `together` (many proven answers
-in one batch, as a study asks them), `explain` (one warm explanation, with rollouts and the proven range), `influence`
-(the influence of the command at all steps of an episode, with 5 seconds per step, for one command of the front per ten
-questions), `train` (a training of at most 40,000 steps) and `cold` (one process of `paretofoil explain`). With `--compiled`, AFTER uses
-compiled proofs (extra `[fast]`). With `--held-out`, other questions are asked. Prints the least seconds of all rounds,
-how many statuses differ, and the ratios of the distances. For a training, the share of the front that is reached is
-printed in place of the status, and the hypervolume in place of the distance. For an influence, the verdict and the
-decided share of each step are printed.
+with one thread each, and report CPU seconds. Parts:
+
+- `answer`: one warm proven answer.
+- `together`: many proven answers in one batch, as a study asks them.
+- `explain`: one warm explanation, with rollouts and the proven range.
+- `influence`: the influence at all steps of an episode, with at most 5 seconds for each proof. There is one episode for
+  ten questions, under evenly spaced commands of the front.
+- `train`: a training of at most 40,000 steps.
+- `cold`: one process of `paretofoil explain`.
+
+With `--compiled`, AFTER uses compiled proofs (extra `[fast]`). With `--held-out`, other questions are asked. Prints the
+least seconds of all rounds, how many statuses differ, and the ratios of the distances. For a training, the share of the
+front that is reached is printed in place of the status, and the hypervolume in place of the distance. For an influence,
+they are the verdict and the proven share of each step.
 """
 
 import argparse

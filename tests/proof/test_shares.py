@@ -218,7 +218,9 @@ def test_behind_each_line_an_action_loses_also_where_a_command_is_seen_a_little_
 
 
 @pytest.mark.parametrize("activations", [("relu",), ("sigmoid", "relu"), ("relu", "tanh", "relu"), ("relu",) * 3])
-def test_a_network_without_the_relus_that_do_not_bend_in_a_box_is_equal_there(activations: tuple[Activation, ...]) -> None:
+def test_a_network_without_the_relus_that_do_not_bend_in_a_box_is_equal_there(
+    activations: tuple[Activation, ...],
+) -> None:
     generator = np.random.default_rng(len(activations))
     policy = random_layers(2, (3, *(24 for _ in activations), 3), activations)
     [question] = asked(policy, 3).questions

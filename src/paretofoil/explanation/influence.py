@@ -1,4 +1,4 @@
-"""Does the command matter here? The share of the search region in which each action is chosen, proven and sampled."""
+"""Measure how much the command matters in a state: the share of commands that choose each action."""
 
 import itertools
 import math
@@ -39,27 +39,28 @@ from paretofoil.search.exact import Exact
 MAX_SAMPLES = 100_000_000
 """More do not fit into memory on most machines."""
 MAX_CORNERED = 10
-"""The most objectives for which the corners of the fan are probed: there are 2 to the power of their number."""
+"""The fan has probes towards corners for at most this many objectives: there are 2 to the power of their number."""
 _SEARCH = Boundary(max_queries=400)
 _BOXES, _PER_BOX = 512, 16
-"""Number of undecided boxes, and of random commands in each, in which a change is sought if none is known."""
+"""If no command is known that changes the action, this many undecided boxes are sampled, with this many random
+commands in each."""
 _CLOSEST = 100
-"""Of the random commands that change the action, only so many are candidates for the nearest one."""
+"""Number of random commands that are candidates for the nearest command that changes the action."""
 _ROUNDING = 1.02
-"""A rounded nearest command may be this many times as far as the nearest one."""
+"""The rounded nearest command may be farther than the nearest one by at most this factor."""
 _VALUES = 512
-"""Evenly spaced values of each single objective."""
+"""Number of evenly spaced values of each single objective."""
 _REFINEMENTS, _PARTS = 5, 64
-"""The interval between the last value that keeps the action and the first that changes it is divided into so many
-parts, so often."""
+"""The interval between the last value that keeps the action and the first that changes it is divided this many times,
+each time into this many parts."""
 _LINE_UNDECIDED = 1e-3
 """The proof about a single objective stops when this share of its range is undecided."""
 _DRAWS = 200
-"""Attempts to draw enough preferences within the ranges of the search region."""
+"""Maximum number of attempts to draw enough random commands within the search region."""
 _FAN_STEPS = 50
-"""Probes along each direction of the fan: at 0.02, 0.04 ... 1 times the range."""
+"""Number of probes along each direction of the fan: at 0.02, 0.04 ... 1 times the range."""
 _FAN_DECIMALS = 5
-"""Probes that agree in this many decimals are one."""
+"""Probes that agree in this many decimals count once."""
 _SMOOTHING = 1e-8
 """Added to each probability, so that logarithms are finite."""
 
@@ -113,10 +114,12 @@ def influence(  # type: ignore[misc]  # the signatures above leave out the optio
 ) -> Influence | AmountInfluence:
     """Return how much the command matters in one state: the share of commands that choose each valid action.
 
-    An action is chosen if its score is the largest among the valid ones, the first of equals; kappa plays no part.
-    For white-box policies whose commands are a box, the shares are proven intervals. A command counts for an action
-    only if the action wins by more than float32 can change, so that ties stay undecided. All policies have sampled
-    shares with exact confidence intervals. For preferences, only that no command changes the action can be proven.
+    The chosen action is the valid action with the largest score, the first one of equals; kappa is not used.
+
+    All policies have sampled shares with exact confidence intervals. White-box policies whose commands are a box also
+    have proven bounds of the shares. A command counts as proven for an action only if the action wins by more than
+    rounding errors, so that ties stay undecided. For preferences, the only possible proof is that no command changes
+    the action.
 
     For continuous actions, return the smallest and the largest amount of each dimension over all commands.
 
@@ -195,7 +198,7 @@ def influence_episode(
         episode: A rollout, or the command of one.
         steps: Steps of the episode; all if omitted.
         seed: Seed of the random commands and of the rollout.
-        progress: Called with the number of steps that are done, and of all.
+        progress: Called with the number of steps that are done and the number of all steps.
     """
     effort = InfluenceEffort(seconds, undecided, samples, seed)  # checked before anything is rolled out
     if not isinstance(agent, Agent):
@@ -240,13 +243,13 @@ class _Bounds:
 
 
 class _Computation:
-    """The influence of the command in the search region of one question."""
+    """Computes the influence of the command in the search region of one question."""
 
     def __init__(self, question: Question, effort: InfluenceEffort) -> None:
         self.question, self.effort = question, effort
         self.valid = np.array(question.valid_actions)
         self.batch = QuestionBatch([question])
-        self.batch.keep_clear(clearance(self.batch))  # first: nothing else is reliable for a noisy policy
+        self.batch.keep_clear(clearance(self.batch))  # first, because other results need it if the policy is noisy
         [self.scores] = self.batch.scores_at(np.zeros(1, dtype=int), question.command[None], "original")
         self.chosen = greedy_action(self.scores, question.valid_actions)
 
@@ -354,7 +357,7 @@ class _Computation:
         return _Bounds(**same, assumed=proof.slack if proof.rounding == "measured" else 0.0)
 
     def _prove_inert(self) -> _Bounds:
-        """Return the bounds for preferences: an upper bound of 0 for each foil that is proven infeasible."""
+        """Return the bounds for preferences: an action that is proven infeasible has the upper bound 0."""
         foils = self.foils
         batch = QuestionBatch(foils)
         batch.keep_clear(self.batch.clearance)
@@ -379,7 +382,7 @@ class _Computation:
 
 
 def single_objectives(batch: QuestionBatch, chosen: int, seconds: float) -> tuple[SingleObjective, ...]:
-    """Return the effect of each objective that has a range in the search region of the batch's first question."""
+    """Return the effect of each objective that can vary in the search region of the batch's first question."""
     question = batch.questions[0]
     free = np.flatnonzero(question.high > question.low)
     return tuple(_single_objective(batch, chosen, int(i), seconds / max(len(free), 1)) for i in free)
@@ -422,7 +425,7 @@ def with_value(question: Question, i: int, values: np.ndarray) -> np.ndarray:
 
 
 def _switch(batch: QuestionBatch, chosen: int, i: int, values: np.ndarray) -> Switch | None:
-    """Return the first switch along values (N,), which are ordered by their distance from the command's value."""
+    """Return the first switch along values (N,), which are sorted by their distance from the command's value."""
     question, end = batch.questions[0], float(values[-1])
     same, other, action = question.command[i], None, chosen
     for _ in range(1 + _REFINEMENTS):
@@ -442,7 +445,7 @@ def _switch(batch: QuestionBatch, chosen: int, i: int, values: np.ndarray) -> Sw
 
 
 def _rounded_switch(batch: QuestionBatch, chosen: int, i: int, switch: Switch, end: float) -> Switch:
-    """Return the value with as few digits as the policy allows, rounded away from the command, at most to `end`."""
+    """Return the switch with as few digits as possible, rounded away from the command, but not beyond `end`."""
     question, value = batch.questions[0], switch.value
     away = value - question.command[i]
     first = -math.floor(math.log10(abs(away)))
@@ -511,8 +514,8 @@ def likely_share(hits: int, total: int) -> tuple[float, float]:
 def fan(question: Question) -> np.ndarray:
     """Return the probes of the authors' scores: (N, d).
 
-    They lie along each axis, towards each corner (unless there are too many) and along the command, and are projected
-    to the search region.
+    They lie along each axis, towards each corner (unless there are more than `MAX_CORNERED` objectives) and along the
+    command. They are projected to the search region.
     """
     command, low, high = question.command, question.low, question.high
     axes = np.eye(command.size)
@@ -524,7 +527,7 @@ def fan(question: Question) -> np.ndarray:
     steps = np.arange(1, _FAN_STEPS + 1) / _FAN_STEPS
     probes = (steps[:, None, None] * directions * (high - low)).reshape(-1, command.size)
     inside = np.unique(np.round(question.project(probes), _FAN_DECIMALS), axis=0)
-    return question.project(inside)  # rounding may have left it
+    return question.project(inside)  # rounding may have moved probes out of the region
 
 
 def influence_scores(batch: QuestionBatch) -> Scores:

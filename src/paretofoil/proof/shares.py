@@ -1,8 +1,8 @@
-"""Proven shares of commands: bounds of the share of a region in which the greedy policy chooses each action.
+"""Prove the share of a region of commands in which the greedy policy chooses each action.
 
-Boxes of commands are split until each is settled: one action is proven to beat all others in it. In other boxes, the
-linear bounds of the differences between actions cut off parts in which an action is proven to lose, and the volume of
-these parts is computed exactly (`share_below`).
+The region is split into boxes. A box is settled if one action is proven to be chosen in all of it. In other boxes,
+linear bounds of the differences between actions show parts in which an action is not chosen. The volume of such a part
+is computed exactly (`share_below`). The boxes with the largest undecided volume are split next.
 """
 
 import math
@@ -38,9 +38,9 @@ _FEW = 32
 _CELLS = 8
 """Boxes are sorted by the cell of a grid in which they begin, of this many cells along each axis."""
 _SMALL_WEIGHT = 1e-7
-"""Weights below the (d - 1)th root of this, relative to the largest, are replaced by their worst case."""
+"""Weights are replaced by their worst case if they are smaller than the (d - 1)th root of this, times the largest."""
 _MOST_WEIGHTS = 8
-"""Maximum number of other weights: the sum has 2 to the power of their number terms."""
+"""Maximum number of weights that are not replaced: the sum has 2 to the power of their number terms."""
 
 
 @dataclass(frozen=True)
@@ -48,12 +48,12 @@ class ShareEffort:
     """When a proof of shares stops."""
 
     undecided: float = 0.01
-    """Undecided share of the region to reach."""
+    """The proof stops when at most this share of the region is undecided."""
     max_boxes: int = 1_000_000
     deadline: float = np.inf
     """A value of `now()`."""
     inert: bool = True
-    """Continue until all is decided, as long as only one action is known to be chosen."""
+    """Continue until the whole region is decided while only one action is known to be chosen."""
 
 
 @dataclass(frozen=True, eq=False)
@@ -107,7 +107,7 @@ class ProvenShares:
 
 
 def prove_shares(batch: QuestionBatch, effort: ShareEffort, row: int = 0) -> ProvenShares:
-    """Return the shares of the valid actions of a question in its region, a box of commands; the foil is ignored."""
+    """Return proven bounds of the share of each valid action in the search region of a question, a box of commands."""
     question = batch.questions[row]
     assert isinstance(question.policy, WhiteBoxPolicy)
     folded = question.policy.fold(question.state)
@@ -170,7 +170,9 @@ class Contest:
         error, slack = (
             float(part.max(initial=0.0)) for part in (errors, errors + derived.pad(np.zeros_like(high), high))
         )
-        if pairs.rounding is None or max(measured, clearance / CAUTION) > slack:  # its arithmetic is not what it says
+        if (
+            pairs.rounding is None or max(measured, clearance / CAUTION) > slack
+        ):  # the policy does not compute as it states
             around = float32_rounding(*region) / scale
             return cls(network(around).with_rounding(None), *parts, around, slack_for(measured, clearance))
         if error <= DERIVED_SLACK:
@@ -235,11 +237,11 @@ class Contest:
 
 @dataclass(frozen=True, eq=False)
 class ContestStack:
-    """Contests at N of the S states, whose boxes are bounded together."""
+    """Contests in N of S states, so that boxes of different states can be bounded together."""
 
-    place: np.ndarray  # (S,) int: where a state is in the stack; -1 if it is not
+    place: np.ndarray  # (S,) int: position of each state in the stack; -1 if it is not part of it
     network: MarginNetwork
-    """Stacked, with A x A margins: the lead of each action over each other one."""
+    """The stacked networks, each with A x A margins: the lead of each action over each other one."""
     low: np.ndarray  # (N, d)
     scale: np.ndarray  # (N, d)
     around: np.ndarray  # (N, d)
@@ -273,7 +275,7 @@ class ContestStack:
 def stack_contests(contests: Mapping[int, Contest], masks: np.ndarray) -> list[ContestStack]:
     """Return stacks of the contests of states, whose valid actions are masks (S, A).
 
-    A contest whose bounds include the rounding errors of the policy is alone in its stack.
+    A contest whose bounds include the rounding errors of the policy has a stack of its own.
     """
     groups: dict[Any, list[int]] = {}
     for state, contest in contests.items():

@@ -1,7 +1,6 @@
 """What worker processes compute: one function for each kind of task, from JSON to JSON."""
 
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import replace
 from functools import lru_cache
 from typing import Any
 
