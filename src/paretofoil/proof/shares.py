@@ -330,13 +330,13 @@ class _Partition:
         contest = self.contest
         low, high = np.zeros((1, len(contest.high))), contest.high[None]
         alive = np.ones((1, contest.num_actions), dtype=bool)
-        take, most = 1, at_once(contest.network.work, _AT_ONCE)
+        take, most = 1, max(1, at_once(contest.network.work, 2 * _AT_ONCE) // 2)  # each becomes four boxes
         while True:
             self._add(contest.judge(low, high, alive))
             stop = self._stop(effort)
             if stop is not None:
                 return self._shares(stop, measured)
-            low, high, alive = self._quarters(take, effort.undecided)
+            low, high, alive = self._quarters(take, min(_FEW, most), effort.undecided)
             take = min(2 * take, most)
 
     def _add(self, fresh: Leaves) -> None:
@@ -355,18 +355,18 @@ class _Partition:
             return Stop.OUT_OF_BOXES
         return Stop.OUT_OF_TIME if now() >= effort.deadline else None
 
-    def _quarters(self, take: int, goal: float) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
-        """Take the boxes with the largest undecided shares out of the pool, and halve them twice.
+    def _quarters(self, take: int, few: int, goal: float) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
+        """Take the boxes with the largest undecided shares out of the pool, and halve them at least twice.
 
-        Halves are not bounded, since most of them are halved again.
+        The halves in between are not bounded: most of them would be halved again.
         """
         order = np.argsort(-self.pool.undecided, kind="stable")
         total = np.cumsum(self.pool.undecided[order])
-        if total[-1] > goal:  # quarters have about half of what is undecided in the box
+        if total[-1] > goal:  # at the end, only as many as needed: about half of their volume becomes decided
             take = min(take, 1 + int(np.searchsorted(total, 2.0 * (total[-1] - goal))))
         chosen, self.pool = self.pool[order[:take]], self.pool[order[take:]]
         low, high, alive = chosen.low, chosen.high, chosen.alive
-        while len(low) < max(4 * len(chosen), _FEW):
+        while len(low) < max(4 * len(chosen), few):
             axis = np.argmax((high - low) * self.contest.network.stretch, axis=1)
             low, high = halves(low, high, axis)
         return low, high, np.tile(alive, (len(low) // len(alive), 1))
