@@ -62,6 +62,11 @@ class MarginNetwork:
         """The weights, biases, activations and pads of a chain of layers; None for other programs."""
         return (*self.program.layers, self.pads) if self.program.is_chain and self.pads is not None else None
 
+    @property
+    def width(self) -> int:
+        """The largest number of units of a layer."""
+        return max((affine.size for affine in self.program.affines[:-1]), default=1)
+
     @cached_property
     def uses_taylor(self) -> bool:
         """Whether Taylor models bound the program: attention multiplies a softmax by numbers that vary."""
@@ -160,13 +165,12 @@ class MarginNetwork:
         With a level, bounds that stay below it are preferred. With a cap, they hold only there, and a second bound of
         each margin may follow the first ones.
         """
-        width = max((affine.size for affine in self.program.affines[:-1]), default=1)
         dim = low.shape[1]
         terms = len(taylor.monomials(dim).powers) // 4 + 1 if self.uses_taylor else max(dim, self.num_rivals)
         return in_chunks(
             lambda part: self.bound_together(low[part], high[part], level, None if cap is None else cap[part]),
             len(low),
-            width * terms,
+            self.width * terms,
         )
 
     def lower_bounds(self, low: np.ndarray, high: np.ndarray) -> np.ndarray:

@@ -27,8 +27,10 @@ _SUMMING = 1e-9
 _ROUNDING = 2.0**-53
 _POSITION = 1e-14
 """More than the relative rounding error of a position in the region."""
-_ROWS = 96
-"""Boxes that are bounded together: their arrays stay in the cache."""
+_ROWS = 64
+"""Boxes of a stack that are bounded together: their arrays stay in the cache."""
+_NUMBERS = 36_000
+"""Numbers of the largest array for boxes that are bounded together, so that it stays in the cache."""
 _SIMPLIFY = 16
 """Networks are simplified for at least this many boxes."""
 _AT_ONCE = 1024
@@ -216,14 +218,16 @@ class Contest:
         kinds, kind_of = np.unique(alive, axis=0, return_inverse=True)
         order = np.lexsort((*np.floor(_CELLS * low).T, kind_of.reshape(-1)))
         for flags, rows in zip(kinds, np.split(order, np.cumsum(np.bincount(kind_of.reshape(-1)))), strict=False):
-            some, starts = np.flatnonzero(flags), np.arange(0, len(rows), _ROWS)
+            some = np.flatnonzero(flags)
             network = self.among(tuple(some.tolist()))
+            step = max(_SIMPLIFY, _NUMBERS // (self.network.width * max(low.shape[1], network.num_rivals)))
+            starts = np.arange(0, len(rows), step)
             networks = [network] * len(starts)
             if len(rows) >= _SIMPLIFY:
                 sides = np.minimum.reduceat(low[rows], starts), np.maximum.reduceat(high[rows], starts)
                 networks = network.simplified(sides[0] - self.around, sides[1] + self.around)
             for simple, start in zip(networks, starts.tolist(), strict=True):
-                yield simple, rows[start : start + _ROWS], some
+                yield simple, rows[start : start + step], some
 
     def _beaten(self, network: MarginNetwork, count: int, low: np.ndarray, high: np.ndarray) -> np.ndarray:
         """Return the least share of the box in which an action loses to a rival: (B, action, rival)."""
