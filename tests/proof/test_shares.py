@@ -226,7 +226,7 @@ def test_a_network_without_the_relus_that_do_not_bend_in_a_box_is_equal_there(
     [question] = asked(policy, 3).questions
     network = Contest.of(policy.folded, question.valid_actions, (question.low, question.high), 0.01).network
     low = generator.random((40, 3)) * 0.8
-    high = low + 0.2
+    high = low + np.array([0.2, 1e-4]).repeat(20)[:, None]  # in the narrow ones, often no ReLU bends
     smaller, gaps = 0, []
     for simple, first, last in zip(network.simplified(low, high), low, high, strict=True):
         smaller += sum(node.size for node in simple.program.nodes) < sum(node.size for node in network.program.nodes)

@@ -65,7 +65,7 @@ class MarginNetwork:
     @property
     def width(self) -> int:
         """The largest number of units of a layer."""
-        return max((affine.size for affine in self.program.affines[:-1]), default=1)
+        return max([1, *(affine.size for affine in self.program.affines[:-1])])
 
     @cached_property
     def uses_taylor(self) -> bool:

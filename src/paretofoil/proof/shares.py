@@ -172,9 +172,7 @@ class Contest:
         error, slack = (
             float(part.max(initial=0.0)) for part in (errors, errors + derived.pad(np.zeros_like(high), high))
         )
-        if (
-            pairs.rounding is None or max(measured, clearance / CAUTION) > slack
-        ):  # the policy does not compute as it states
+        if pairs.rounding is None or max(measured, clearance / CAUTION) > slack:  # unknown or wrongly stated
             around = float32_rounding(*region) / scale
             return cls(network(around).with_rounding(None), *parts, around, slack_for(measured, clearance))
         if error <= DERIVED_SLACK:
