@@ -4,12 +4,20 @@
         [--compiled] [--held-out]
 
 BEFORE and AFTER are folders of checkouts; AFTER is this checkout by default. Processes of the two checkouts take turns,
-with one thread each, and report CPU seconds. Parts: `answer` (one warm proven answer), `together` (many proven answers
-in one batch, as a study asks them), `explain` (one warm explanation, with rollouts and the proven range), `train` (a
-training of at most 40,000 steps) and `cold` (one process of `paretofoil explain`). With `--compiled`, AFTER uses
-compiled proofs (extra `[fast]`). With `--held-out`, other questions are asked. Prints the least seconds of all rounds,
-how many statuses differ, and the ratios of the distances. For a training, the share of the front that is reached is
-printed in place of the status, and the hypervolume in place of the distance.
+with one thread each, and report CPU seconds. Parts:
+
+- `answer`: one warm proven answer.
+- `together`: many proven answers in one batch, as a study asks them.
+- `explain`: one warm explanation, with rollouts and the proven range.
+- `influence`: the influence at all steps of an episode, with at most 5 seconds for each proof. There is one episode for
+  ten questions, under evenly spaced commands of the front.
+- `train`: a training of at most 40,000 steps.
+- `cold`: one process of `paretofoil explain`.
+
+With `--compiled`, AFTER uses compiled proofs (extra `[fast]`). With `--held-out`, other questions are asked. Prints the
+least seconds of all rounds, how many statuses differ, and the ratios of the distances. For a training, the share of the
+front that is reached is printed in place of the status, and the hypervolume in place of the distance. For an influence,
+they are the verdict and the proven share of each step.
 """
 
 import argparse
@@ -26,7 +34,7 @@ from pathlib import Path
 from typing import Any
 
 AGENTS = ("deep-sea-treasure", "branch-path", "reward-line", "minecart", "collect-two")
-PARTS = ("answer", "together", "explain", "train", "cold")
+PARTS = ("answer", "together", "explain", "influence", "train", "cold")
 COLD = ("deep-sea-treasure", "--command", "treasure=8,time=8", "--foil", "down")
 
 
@@ -113,6 +121,8 @@ def measure(part: str, name: str, count: int, options: argparse.Namespace) -> di
 
         assert enable(), "install the extra [fast]"
     agent = load_agent(name)
+    if part == "influence":
+        return measure_influence(agent, max(1, count // 10))
     cases = list(enumerate_cases(agent))
     numbers = evenly(len(cases), count)
     if options.held_out:
@@ -133,6 +143,19 @@ def measure(part: str, name: str, count: int, options: argparse.Namespace) -> di
     answers = answer_all()
     seconds = (time.process_time() - began) / len(answers)
     return {"seconds": seconds, "answers": [(a.status.value, a.closest and a.closest.distance) for a in answers]}
+
+
+def measure_influence(agent: Any, count: int) -> dict[str, Any]:
+    """Return the CPU seconds of an episode, and the verdict and the decided share of each step."""
+    from paretofoil.explanation.influence import influence_episode
+    from paretofoil.study.case import evenly
+
+    influence_episode(agent, agent.front[0], steps=[0])
+    began = time.process_time()
+    profiles = [influence_episode(agent, agent.front[i], seconds=5) for i in evenly(len(agent.front), count)]
+    seconds = (time.process_time() - began) / len(profiles)
+    steps = [step for profile in profiles for step in profile.steps]
+    return {"seconds": seconds, "answers": [(step.verdict, 1.0 - step.undecided) for step in steps]}
 
 
 def measure_training(environment: str) -> dict[str, Any]:

@@ -87,7 +87,7 @@ def check_lines(
             continue
         rows = np.flatnonzero(kind_of.reshape(-1) == kind)
         some = tuple(np.flatnonzero(flags).tolist())
-        bounds = contest.upper_bounds(some, leaves.low[different[rows]], leaves.high[different[rows]])
+        bounds = contest.upper_bounds(contest.among(some), leaves.low[different[rows]], leaves.high[different[rows]])
         place = np.full(len(different), -1)
         place[rows] = np.arange(len(rows))
         mine = np.flatnonzero(place[inverse] >= 0)

@@ -206,7 +206,7 @@ def test_behind_each_line_an_action_loses_also_where_a_command_is_seen_a_little_
     wide = Contest(**{**contest.__dict__, "around": np.full(widths[0], 0.02)})
     low = generator.random((200, widths[0])) * 0.9
     high = low + 0.1
-    lines = wide.upper_bounds(actions, low, high)
+    lines = wide.upper_bounds(wide.among(actions), low, high)
     points = low + generator.random(low.shape) * 0.1
     off = points + generator.choice([-0.02, 0.02], size=low.shape)
     logits = policy.folded.logits(off)
@@ -215,6 +215,31 @@ def test_behind_each_line_an_action_loses_also_where_a_command_is_seen_a_little_
     values = (lines.slopes * points[:, None, :]).sum(axis=2) + lines.offsets
     assert (values >= margins + 0.01 - 1e-9).all()
     assert isinstance(wide.network, MarginNetwork)
+
+
+@pytest.mark.parametrize("activations", [("relu",), ("sigmoid", "relu"), ("relu", "tanh", "relu"), ("relu",) * 3])
+def test_a_network_without_the_relus_that_do_not_bend_in_a_box_is_equal_there(
+    activations: tuple[Activation, ...],
+) -> None:
+    generator = np.random.default_rng(len(activations))
+    policy = random_layers(2, (3, *(24 for _ in activations), 3), activations)
+    [question] = asked(policy, 3).questions
+    network = Contest.of(policy.folded, question.valid_actions, (question.low, question.high), 0.01).network
+    low = generator.random((40, 3)) * 0.8
+    high = low + np.array([0.2, 1e-4]).repeat(20)[:, None]  # in the narrow ones, often no ReLU bends
+    smaller, gaps = 0, []
+    for simple, first, last in zip(network.simplified(low, high), low, high, strict=True):
+        smaller += sum(node.size for node in simple.program.nodes) < sum(node.size for node in network.program.nodes)
+        corners = first + generator.random((2, 60, 3)) * (last - first)
+        points = corners.mean(axis=0)
+        margins = network.margins(points)
+        np.testing.assert_allclose(simple.margins(points), margins, rtol=0, atol=1e-12)
+        bounds, same = (one.upper_bounds(corners.min(axis=0), corners.max(axis=0)) for one in (simple, network))
+        values, others = ((b.slopes * points[:, None, :]).sum(axis=2) + b.offsets for b in (bounds, same))
+        assert (values >= margins).all()
+        gaps.append([(values - margins).mean(), (others - margins).mean()])
+    assert smaller == len(low)
+    assert np.mean(gaps, axis=0)[0] <= 1.001 * np.mean(gaps, axis=0)[1]  # not looser
 
 
 @pytest.mark.parametrize("kind", range(len(KINDS)))
@@ -294,7 +319,7 @@ def test_contests_of_many_states_are_bounded_together_as_one_by_one(unit: float)
             for i, row in enumerate(rows):
                 contest, able = contests[states[row]], np.flatnonzero(masks[states[row]])
                 sides = ((side[row] - contest.low) / contest.scale for side in (low, high))
-                alone = contest.upper_bounds(tuple(range(len(able))), *(side[None] for side in sides))
+                alone = contest.upper_bounds(contest.network, *(side[None] for side in sides))
                 which = [3 * a + b for a in able for b in able if a != b]
                 middle = (low[row] + high[row]) / 2
                 at_middle = bounds.slopes[i, which] @ middle + bounds.offsets[i, which]

@@ -64,7 +64,7 @@ def influence(
 def _print_amounts(
     agent: "Agent", episode: "Episode", at: int | None, effort: dict[str, Any], *, as_json: bool, plot: Path | None
 ) -> None:
-    """Print the smallest and largest amounts of continuous actions at one step, or a line per step."""
+    """Print the smallest and the largest amounts of continuous actions, at one step or in a table of all steps."""
     from paretofoil.core.json import write_document
     from paretofoil.explanation.explain import steps_of
     from paretofoil.explanation.influence import influence as influence_at

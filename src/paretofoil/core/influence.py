@@ -17,7 +17,8 @@ CONFIDENCE = 0.95
 """Confidence level of the intervals of sampled shares."""
 
 Verdict = Literal["inert", "decides", "open"]
-"""inert: it is proven that no command changes the action; decides: a command is known that does; open: neither."""
+"""inert: it is proven that no command changes the action; decides: a command is known that changes it; open: neither of
+both."""
 
 
 @dataclass(frozen=True)
@@ -70,7 +71,7 @@ class Nearest:
 
 @dataclass(frozen=True)
 class Scores:
-    """The four scores of the paper's authors: the policy's probabilities against their mean over a fan of probes."""
+    """The four scores of the paper's authors: probabilities, compared with their mean over a fan of probes."""
 
     kl: float
     """Kullback-Leibler divergence of the probabilities from their mean, in nats."""
@@ -124,7 +125,7 @@ class Influence(Document):
     collected: np.ndarray | None = None
     """Return collected before the decision; None if there was none, or if it was not recorded."""
     constraints: tuple[str, ...] = ()
-    """What holds between the numbers of a command in the search region: "a <= b"."""
+    """Constraints between the numbers of a command in the search region, such as "a <= b"."""
 
     @property
     def verdict(self) -> Verdict:
@@ -251,7 +252,7 @@ class AmountRange:
     """The commands with these amounts."""
     lowest: float
     highest: float
-    """No command has a smaller or larger amount. The ends of the dimension's range if nothing is proven."""
+    """Proven bounds of the amount over all commands; the ends of the dimension's range if nothing is proven."""
 
 
 @dataclass(frozen=True, eq=False, repr=False)

@@ -533,6 +533,31 @@ class Program:
             error=self.error and renumbered(self.error),
         )
 
+    def simplified(self, linear: Mapping[int, np.ndarray], bent: Mapping[int, np.ndarray]) -> "Program":
+        """Return the program, without rounding errors, for inputs for which most ReLUs are linear.
+
+        Of each ReLU node, the units that are `linear` (n,) return their input, those that are `bent` (n,) are kept, and
+        all others return 0.
+        """
+        operands: dict[int, Affine] = {}
+
+        def change(affine: Affine) -> Affine:
+            kept = {k: weight[:, bent[k]] if k in bent else weight for k, weight in affine.weights.items()}
+            result = Affine(affine.bias, kept)
+            for k in linear.keys() & affine.weights.keys():
+                through, inside = affine.weights[k][:, linear[k]], operands[k].at_rows(linear[k])
+                result = result.plus(inside.each(through.__matmul__))
+            return result
+
+        nodes = []
+        for k, node in enumerate(self.nodes, start=1):
+            changed = tuple(map(change, node.operands))
+            if k in bent:
+                operands[k] = changed[0]
+                changed = (changed[0].at_rows(bent[k]),)
+            nodes.append(Node(node.kind, changed, limit=node.limit))
+        return Program(self.dim, tuple(nodes), change(self.output))
+
     def stacked(self, others: Sequence["Program"]) -> "Program":
         """Return programs of the same structure, this one and others, as one whose arrays have a first axis."""
         programs = (self, *others)

@@ -1,4 +1,4 @@
-"""Influence on continuous actions: the smallest and largest amount of each dimension over all commands, proven."""
+"""Influence on continuous actions: prove the smallest and the largest amount of each dimension over all commands."""
 
 import itertools
 from dataclasses import dataclass, replace
@@ -19,10 +19,10 @@ from paretofoil.proof.networks import question_network
 from paretofoil.proof.slack import PROBES, allowances, slack_for
 
 GAP = 1e-3
-"""The proof stops when no amount can be more extreme than the one found by this share of the range."""
+"""The proof stops when no amount can exceed the largest one found by more than this share of the range."""
 MAX_BOXES = 100_000
 _CORNERS = 6
-"""Corners of the search region are sampled up to this number of objectives."""
+"""The corners of the search region are queried for at most this many objectives."""
 
 
 @dataclass(frozen=True, eq=False)
@@ -46,9 +46,9 @@ def influence_on_amounts(
     seconds: float,
     seed: int,
 ) -> AmountInfluence:
-    """Return the range of each amount in the search region of a question, which has its own time for each end.
+    """Return the smallest and the largest amount of each dimension in the search region of a question.
 
-    `actions` are those that are possible at the decision.
+    `actions` are those that are possible at the decision. The time limit is divided evenly among all ends.
     """
     began = now()
     [chosen] = actions.clip(query_amounts(actor, decision.state[None], decision.command[None]))

@@ -1,9 +1,9 @@
-"""Does the command matter here? The share of the search region in which each action is chosen, proven and sampled."""
+"""Measure how much the command matters in a state: the share of commands that choose each action."""
 
 import itertools
 import math
-from collections.abc import Callable, Sequence
-from dataclasses import asdict, dataclass, fields, replace
+from collections.abc import Callable, Iterator, Sequence
+from dataclasses import dataclass, fields, replace
 from typing import Any, overload
 
 import numpy as np
@@ -39,24 +39,28 @@ from paretofoil.search.exact import Exact
 MAX_SAMPLES = 100_000_000
 """More do not fit into memory on most machines."""
 MAX_CORNERED = 10
-"""The most objectives for which the corners of the fan are probed: there are 2 to the power of their number."""
+"""The fan has probes towards corners for at most this many objectives: there are 2 to the power of their number."""
 _SEARCH = Boundary(max_queries=400)
 _BOXES, _PER_BOX = 512, 16
-"""Number of undecided boxes, and of random commands in each, in which a change is sought if none is known."""
+"""If no command is known that changes the action, this many undecided boxes are sampled, with this many random
+commands in each."""
+_CLOSEST = 100
+"""Number of random commands that are candidates for the nearest command that changes the action."""
 _ROUNDING = 1.02
-"""A rounded nearest command may be this many times as far as the nearest one."""
+"""The rounded nearest command may be farther than the nearest one by at most this factor."""
 _VALUES = 512
-"""Evenly spaced values of each single objective."""
-_HALVINGS = 30
-"""Bisections between the last value that keeps the action and the first that changes it."""
+"""Number of evenly spaced values of each single objective."""
+_REFINEMENTS, _PARTS = 5, 64
+"""The interval between the last value that keeps the action and the first that changes it is divided this many times,
+each time into this many parts."""
 _LINE_UNDECIDED = 1e-3
 """The proof about a single objective stops when this share of its range is undecided."""
 _DRAWS = 200
-"""Attempts to draw enough preferences within the ranges of the search region."""
+"""Maximum number of attempts to draw enough random commands within the search region."""
 _FAN_STEPS = 50
-"""Probes along each direction of the fan: at 0.02, 0.04 ... 1 times the range."""
+"""Number of probes along each direction of the fan: at 0.02, 0.04 ... 1 times the range."""
 _FAN_DECIMALS = 5
-"""Probes that agree in this many decimals are one."""
+"""Probes that agree in this many decimals count once."""
 _SMOOTHING = 1e-8
 """Added to each probability, so that logarithms are finite."""
 
@@ -110,10 +114,12 @@ def influence(  # type: ignore[misc]  # the signatures above leave out the optio
 ) -> Influence | AmountInfluence:
     """Return how much the command matters in one state: the share of commands that choose each valid action.
 
-    An action is chosen if its score is the largest among the valid ones, the first of equals; kappa plays no part.
-    For white-box policies whose commands are a box, the shares are proven intervals. A command counts for an action
-    only if the action wins by more than float32 can change, so that ties stay undecided. All policies have sampled
-    shares with exact confidence intervals. For preferences, only that no command changes the action can be proven.
+    The chosen action is the valid action with the largest score, the first one of equals; kappa is not used.
+
+    All policies have sampled shares with exact confidence intervals. White-box policies whose commands are a box also
+    have proven bounds of the shares. A command counts as proven for an action only if the action wins by more than
+    rounding errors, so that ties stay undecided. For preferences, the only possible proof is that no command changes
+    the action.
 
     For continuous actions, return the smallest and the largest amount of each dimension over all commands.
 
@@ -135,13 +141,31 @@ def influence(  # type: ignore[misc]  # the signatures above leave out the optio
     assert not isinstance(actions, ActionSpace)
     subject = agent or as_policy(subject)
     decision = make_decision(subject, decision, state, command, collected, valid_actions)
-    question = make_region(subject, decision, Options(kappa=0.0, box=box), space)
-    return _Computation(question, effort).run(
-        agent=agent.name if agent else "",
-        step=decision.step,
-        collected=decision.collected if decision.collected.any() else None,
-        actions=action_words(subject, actions)[0],
-    )
+    return next(influences(subject, [decision], effort, box, space, actions))
+
+
+def influences(
+    subject: Subject,
+    decisions: Sequence[Decision],
+    effort: InfluenceEffort,
+    box: Box,
+    space: CommandSpace | None = None,
+    actions: Sequence[str] | None = None,
+) -> Iterator[Influence]:
+    """Yield the influence of the command at each decision; counterfactuals are searched for all of them at once."""
+    regions = [make_region(subject, decision, Options(kappa=0.0, box=box), space) for decision in decisions]
+    computations = [_Computation(region, effort) for region in regions]
+    foils = [foil for computation in computations for foil in computation.foils]
+    answers = iter(ask(foils, replace(_SEARCH, seed=effort.seed)))
+    found = [[next(answers).command for _ in computation.foils] for computation in computations]
+    for decision, computation, commands in zip(decisions, computations, found, strict=True):
+        yield computation.run(
+            [command for command in commands if command is not None],
+            agent=subject.name if isinstance(subject, Agent) else "",
+            step=decision.step,
+            collected=decision.collected if decision.collected.any() else None,
+            actions=action_words(subject, actions)[0],
+        )
 
 
 def _influence_on_amounts(
@@ -174,7 +198,7 @@ def influence_episode(
         episode: A rollout, or the command of one.
         steps: Steps of the episode; all if omitted.
         seed: Seed of the random commands and of the rollout.
-        progress: Called with the number of steps that are done, and of all.
+        progress: Called with the number of steps that are done and the number of all steps.
     """
     effort = InfluenceEffort(seconds, undecided, samples, seed)  # checked before anything is rolled out
     if not isinstance(agent, Agent):
@@ -184,13 +208,18 @@ def influence_episode(
         raise InvalidInput.expected(expected, f"{agent.name} with {agent.actor.actions!r}")
     if not isinstance(episode, Episode):
         episode = rollout(agent, episode, seed=seed)
-    decisions, influences = steps_of(episode, steps), []
-    for done, decision in enumerate(decisions):
-        progress(done, len(decisions))
-        influences.append(influence(agent, decision, box=box, **asdict(effort)))
-    progress(len(decisions), len(decisions))
+    decisions, found = steps_of(episode, steps), []
+    progress(0, len(decisions))
+    for one in influences(agent, decisions, effort, box):
+        found.append(one)
+        progress(len(found), len(decisions))
+    return profile_of(agent, episode, found)
+
+
+def profile_of(agent: Agent, episode: Episode, found: Sequence[Influence]) -> InfluenceProfile:
+    """Return the influence at some steps of an episode as a profile."""
     values = agent.name, agent.space.command_objectives, agent.actions, episode.command, episode.achieved
-    return InfluenceProfile(*values, tuple(influences))
+    return InfluenceProfile(*values, tuple(found))
 
 
 @dataclass(frozen=True, eq=False)
@@ -214,26 +243,41 @@ class _Bounds:
 
 
 class _Computation:
-    """The influence of the command in the search region of one question."""
+    """Computes the influence of the command in the search region of one question."""
 
     def __init__(self, question: Question, effort: InfluenceEffort) -> None:
         self.question, self.effort = question, effort
         self.valid = np.array(question.valid_actions)
         self.batch = QuestionBatch([question])
-        self.batch.keep_clear(clearance(self.batch))  # first: nothing else is reliable for a noisy policy
+        self.batch.keep_clear(clearance(self.batch))  # first, because other results need it if the policy is noisy
         [self.scores] = self.batch.scores_at(np.zeros(1, dtype=int), question.command[None], "original")
         self.chosen = greedy_action(self.scores, question.valid_actions)
 
-    def run(self, *, agent: str, step: int, collected: np.ndarray | None, actions: Sequence[str] | None) -> Influence:
+    @property
+    def foils(self) -> list[Question]:
+        """The questions about each other valid action."""
+        return [replace(self.question, foil=int(a), kappa=0.0) for a in self.valid if a != self.chosen]
+
+    def run(
+        self,
+        counterfactuals: Sequence[np.ndarray],
+        *,
+        agent: str,
+        step: int,
+        collected: np.ndarray | None,
+        actions: Sequence[str] | None,
+    ) -> Influence:
+        """Return the influence, given commands that were found to change the action."""
         began, question = now(), self.question
         drawn = random_commands(question, self.effort.samples, np.random.default_rng(self.effort.seed))
         sampled = actions_at(self.batch, drawn, "sample")
         lines = single_objectives(self.batch, self.chosen, self.effort.seconds / 4)
-        others = [drawn[sampled != self.chosen], self._counterfactuals(), switching_commands(question, lines)]
-        nearest = self._nearest(np.concatenate(others))
+        changing = drawn[sampled != self.chosen]
+        closest = np.argsort(question.space.distance(changing, question.command), kind="stable")[:_CLOSEST]
+        nearest = self._nearest([*changing[closest], *counterfactuals, *switching_commands(question, lines)])
         bounds = self._prove(known=nearest is not None)
         if nearest is None and bounds.leaves is not None:
-            nearest = self._nearest(self._undecided_commands(bounds.leaves))
+            nearest = self._nearest([*self._undecided_commands(bounds.leaves)])
         counts = [int((sampled == action).sum()) for action in self.valid]
         rows = zip(self.valid.tolist(), bounds.lower.tolist(), bounds.upper.tolist(), counts, strict=True)
         return Influence(
@@ -257,15 +301,6 @@ class _Computation:
             constraints=question.space.constraint_texts,
         )
 
-    def _foils(self) -> list[Question]:
-        return [replace(self.question, foil=int(a), kappa=0.0) for a in self.valid if a != self.chosen]
-
-    def _counterfactuals(self) -> np.ndarray:
-        """Return the commands that a search finds for each foil: (N, d)."""
-        answers = ask(self._foils(), replace(_SEARCH, seed=self.effort.seed))
-        commands = [answer.command for answer in answers if answer.command is not None]
-        return np.array(commands).reshape(len(commands), self.question.space.dim)
-
     def _undecided_commands(self, leaves: Leaves) -> np.ndarray:
         """Return random commands in the boxes with the largest undecided share of other actions: (N, d)."""
         others = leaves.most[:, self.valid != self.chosen].sum(axis=1)
@@ -276,8 +311,9 @@ class _Computation:
         commands: np.ndarray = self.question.low + shares * (self.question.high - self.question.low)
         return commands
 
-    def _nearest(self, commands: np.ndarray) -> Nearest | None:
-        """Return the nearest of commands (N, d) under which the policy chooses another action."""
+    def _nearest(self, some: Sequence[np.ndarray]) -> Nearest | None:
+        """Return the nearest of some commands under which the policy chooses another action."""
+        commands = np.array(some).reshape(len(some), self.question.space.dim)
         actions = actions_at(self.batch, commands, "verify")
         commands, actions = commands[actions != self.chosen], actions[actions != self.chosen]
         if not len(commands):
@@ -321,8 +357,8 @@ class _Computation:
         return _Bounds(**same, assumed=proof.slack if proof.rounding == "measured" else 0.0)
 
     def _prove_inert(self) -> _Bounds:
-        """Return the bounds for preferences: an upper bound of 0 for each foil that is proven infeasible."""
-        foils = self._foils()
+        """Return the bounds for preferences: an action that is proven infeasible has the upper bound 0."""
+        foils = self.foils
         batch = QuestionBatch(foils)
         batch.keep_clear(self.batch.clearance)
         findings = Exact(seed=self.effort.seed).run(batch, Limits(self.effort.seconds / len(foils)))
@@ -346,7 +382,7 @@ class _Computation:
 
 
 def single_objectives(batch: QuestionBatch, chosen: int, seconds: float) -> tuple[SingleObjective, ...]:
-    """Return the effect of each objective that has a range in the search region of the batch's first question."""
+    """Return the effect of each objective that can vary in the search region of the batch's first question."""
     question = batch.questions[0]
     free = np.flatnonzero(question.high > question.low)
     return tuple(_single_objective(batch, chosen, int(i), seconds / max(len(free), 1)) for i in free)
@@ -389,30 +425,27 @@ def with_value(question: Question, i: int, values: np.ndarray) -> np.ndarray:
 
 
 def _switch(batch: QuestionBatch, chosen: int, i: int, values: np.ndarray) -> Switch | None:
-    """Return the first switch along values (N,), which are ordered by their distance from the command's value."""
-    question = batch.questions[0]
-    actions = actions_at(batch, with_value(question, i, values), "alone")
-    hits = np.flatnonzero(actions != chosen)
-    if not len(hits):
-        return None
-    first = int(hits[0])
-    same, other, action = values[first - 1] if first else question.command[i], values[first], int(actions[first])
-    for _ in range(_HALVINGS):
-        middle = (same + other) / 2
-        [tried] = actions_at(batch, with_value(question, i, np.array([middle])), "alone")
-        if tried == chosen:
-            same = middle
-        else:
-            other, action = middle, int(tried)
+    """Return the first switch along values (N,), which are sorted by their distance from the command's value."""
+    question, end = batch.questions[0], float(values[-1])
+    same, other, action = question.command[i], None, chosen
+    for _ in range(1 + _REFINEMENTS):
+        actions = actions_at(batch, with_value(question, i, values), "alone")
+        hits = np.flatnonzero(actions != chosen)
+        if len(hits):
+            first = int(hits[0])
+            same, other, action = values[first - 1] if first else same, values[first], int(actions[first])
+        elif other is None:
+            return None
+        values = same + (other - same) * np.arange(1, _PARTS + 1) / _PARTS
     if not question.space.is_box and not question.space.simplex:
         other = with_value(question, i, np.array([other]))[0, i]  # the policy was queried there
         if question.space.whole[i]:
             return Switch(float(other), action)
-    return _rounded_switch(batch, chosen, i, Switch(float(other), action), float(values[-1]))
+    return _rounded_switch(batch, chosen, i, Switch(float(other), action), end)
 
 
 def _rounded_switch(batch: QuestionBatch, chosen: int, i: int, switch: Switch, end: float) -> Switch:
-    """Return the value with as few digits as the policy allows, rounded away from the command, at most to `end`."""
+    """Return the switch with as few digits as possible, rounded away from the command, but not beyond `end`."""
     question, value = batch.questions[0], switch.value
     away = value - question.command[i]
     first = -math.floor(math.log10(abs(away)))
@@ -481,8 +514,8 @@ def likely_share(hits: int, total: int) -> tuple[float, float]:
 def fan(question: Question) -> np.ndarray:
     """Return the probes of the authors' scores: (N, d).
 
-    They lie along each axis, towards each corner (unless there are too many) and along the command, and are projected
-    to the search region.
+    They lie along each axis, towards each corner (unless there are more than `MAX_CORNERED` objectives) and along the
+    command. They are projected to the search region.
     """
     command, low, high = question.command, question.low, question.high
     axes = np.eye(command.size)
@@ -494,7 +527,7 @@ def fan(question: Question) -> np.ndarray:
     steps = np.arange(1, _FAN_STEPS + 1) / _FAN_STEPS
     probes = (steps[:, None, None] * directions * (high - low)).reshape(-1, command.size)
     inside = np.unique(np.round(question.project(probes), _FAN_DECIMALS), axis=0)
-    return question.project(inside)  # rounding may have left it
+    return question.project(inside)  # rounding may have moved probes out of the region
 
 
 def influence_scores(batch: QuestionBatch) -> Scores:

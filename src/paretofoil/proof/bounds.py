@@ -134,7 +134,8 @@ def apply(rows: np.ndarray, weight: np.ndarray) -> np.ndarray:
     """Return (B, R, n) @ (n, m) as one product, or with one weight each (B, n, m)."""
     if weight.ndim == 3:
         return np.matmul(rows, weight)
-    return (rows.reshape(-1, rows.shape[-1]) @ weight).reshape(*rows.shape[:2], weight.shape[1])
+    count, num_rows, size = rows.shape
+    return (rows.reshape(count * num_rows, size) @ weight).reshape(count, num_rows, weight.shape[1])
 
 
 def rows_times(rows: np.ndarray, vectors: np.ndarray) -> np.ndarray:

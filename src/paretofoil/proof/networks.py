@@ -62,6 +62,11 @@ class MarginNetwork:
         """The weights, biases, activations and pads of a chain of layers; None for other programs."""
         return (*self.program.layers, self.pads) if self.program.is_chain and self.pads is not None else None
 
+    @property
+    def width(self) -> int:
+        """The largest number of units of a layer."""
+        return max([1, *(affine.size for affine in self.program.affines[:-1])])
+
     @cached_property
     def uses_taylor(self) -> bool:
         """Whether Taylor models bound the program: attention multiplies a softmax by numbers that vary."""
@@ -130,6 +135,24 @@ class MarginNetwork:
         pads = self.pads and (*(pad[which] for pad in self.pads[:-1]), self.pads[-1][which[:, None], rivals])
         return replace(self, program=self.program.at(which, rivals), pads=pads)
 
+    def simplified(self, low: np.ndarray, high: np.ndarray) -> "list[MarginNetwork]":
+        """Return a network for each of the boxes low, high (B, d), without the ReLUs that do not bend there.
+
+        The pads also cover these: they sum the absolute terms of all layers.
+        """
+        relus = [k for k, node in enumerate(self.program.nodes, start=1) if node.kind == Elementwise("relu")]
+        if self.pads is None or self.rounding is not None or self.uses_taylor or not relus:
+            return [self] * len(low)
+        nodes, networks = self.relax(low, high).nodes, []
+        owners = [k for k, node in enumerate(self.program.nodes, start=1) for _ in node.operands]
+        for b in range(len(low)):
+            inputs = {k: nodes[k - 1].operands[0] for k in relus}
+            linear = {k: x.least[b] >= 0.0 for k, x in inputs.items()}
+            bent = {k: (x.least[b] < 0.0) & (x.most[b] > 0.0) for k, x in inputs.items()}
+            pads = [pad[bent[k]] if k in bent else pad for k, pad in zip(owners, self.pads[:-1], strict=True)]
+            networks.append(MarginNetwork(self.program.simplified(linear, bent), (*pads, self.pads[-1])))
+        return networks
+
     def negated(self) -> "MarginNetwork":
         """Return the network with the signs of all margins changed."""
         return replace(self, program=replace(self.program, output=self.program.output.each(np.negative)))
@@ -142,13 +165,12 @@ class MarginNetwork:
         With a level, bounds that stay below it are preferred. With a cap, they hold only there, and a second bound of
         each margin may follow the first ones.
         """
-        width = max((affine.size for affine in self.program.affines[:-1]), default=1)
         dim = low.shape[1]
         terms = len(taylor.monomials(dim).powers) // 4 + 1 if self.uses_taylor else max(dim, self.num_rivals)
         return in_chunks(
             lambda part: self.bound_together(low[part], high[part], level, None if cap is None else cap[part]),
             len(low),
-            width * terms,
+            self.width * terms,
         )
 
     def lower_bounds(self, low: np.ndarray, high: np.ndarray) -> np.ndarray:

@@ -1,12 +1,12 @@
-"""Proven shares of commands: bounds of the share of a region in which the greedy policy chooses each action.
+"""Prove the share of a region of commands in which the greedy policy chooses each action.
 
-Boxes of commands are split until each is settled: one action is proven to beat all others in it. In other boxes, the
-linear bounds of the differences between actions cut off parts in which an action is proven to lose, and the volume of
-these parts is computed exactly (`share_below`).
+The region is split into boxes. A box is settled if one action is proven to be chosen in all of it. In other boxes,
+linear bounds of the differences between actions show parts in which an action is not chosen. The volume of such a part
+is computed exactly (`share_below`). The boxes with the largest undecided volume are split next.
 """
 
 import math
-from collections.abc import Mapping
+from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
 from functools import cached_property
 from typing import Any
@@ -29,10 +29,20 @@ _POSITION = 1e-14
 """More than the relative rounding error of a position in the region."""
 _ROWS = 64
 """Boxes of a stack that are bounded together: their arrays stay in the cache."""
+_NUMBERS = 36_000
+"""Numbers of the largest array for boxes that are bounded together, so that it stays in the cache."""
+_SIMPLIFY = 16
+"""Networks are simplified for at least this many boxes."""
+_AT_ONCE = 1024
+"""Maximum number of boxes that are split together."""
+_FEW = 32
+"""Fewer boxes than this are split again before they are bounded: a few boxes take no longer than one."""
+_CELLS = 8
+"""Boxes are sorted by the cell of a grid in which they begin, of this many cells along each axis."""
 _SMALL_WEIGHT = 1e-7
-"""Weights below the (d - 1)th root of this, relative to the largest, are replaced by their worst case."""
+"""Weights are replaced by their worst case if they are smaller than the (d - 1)th root of this, times the largest."""
 _MOST_WEIGHTS = 8
-"""Maximum number of other weights: the sum has 2 to the power of their number terms."""
+"""Maximum number of weights that are not replaced: the sum has 2 to the power of their number terms."""
 
 
 @dataclass(frozen=True)
@@ -40,12 +50,12 @@ class ShareEffort:
     """When a proof of shares stops."""
 
     undecided: float = 0.01
-    """Undecided share of the region to reach."""
+    """The proof stops when at most this share of the region is undecided."""
     max_boxes: int = 1_000_000
     deadline: float = np.inf
     """A value of `now()`."""
     inert: bool = True
-    """Continue until all is decided, as long as only one action is known to be chosen."""
+    """Continue until the whole region is decided while only one action is known to be chosen."""
 
 
 @dataclass(frozen=True, eq=False)
@@ -99,7 +109,7 @@ class ProvenShares:
 
 
 def prove_shares(batch: QuestionBatch, effort: ShareEffort, row: int = 0) -> ProvenShares:
-    """Return the shares of the valid actions of a question in its region, a box of commands; the foil is ignored."""
+    """Return proven bounds of the share of each valid action in the search region of a question, a box of commands."""
     question = batch.questions[row]
     assert isinstance(question.policy, WhiteBoxPolicy)
     folded = question.policy.fold(question.state)
@@ -162,59 +172,78 @@ class Contest:
         error, slack = (
             float(part.max(initial=0.0)) for part in (errors, errors + derived.pad(np.zeros_like(high), high))
         )
-        if pairs.rounding is None or max(measured, clearance / CAUTION) > slack:  # its arithmetic is not what it says
+        if pairs.rounding is None or max(measured, clearance / CAUTION) > slack:  # unknown or wrongly stated
             around = float32_rounding(*region) / scale
             return cls(network(around).with_rounding(None), *parts, around, slack_for(measured, clearance))
         if error <= DERIVED_SLACK:
             return cls(derived.with_rounding(None), *parts, around, min(slack, DERIVED_SLACK))
         return cls(derived, *parts, around, 0.0)
 
-    def upper_bounds(self, some: tuple[int, ...], low: np.ndarray, high: np.ndarray) -> HalfSpaces:
-        """Return bounds of the differences of all ordered pairs of actions; where one is negative, the first loses.
+    def among(self, some: tuple[int, ...]) -> MarginNetwork:
+        """Return the differences of all ordered pairs of some actions, given as indices of valid actions.
 
-        `some` are indices of valid actions. The first action of the pairs changes slowest.
+        The first action of the pairs changes slowest.
         """
-        network = self.network
-        if len(some) < self.num_actions:
-            pairs = list(zip(*_pairs(tuple(range(self.num_actions))), strict=True))
-            network = network.only([pairs.index(pair) for pair in zip(*_pairs(some), strict=True)])
+        if len(some) == self.num_actions:
+            return self.network
+        pairs = list(zip(*_pairs(tuple(range(self.num_actions))), strict=True))
+        return self.network.only([pairs.index(pair) for pair in zip(*_pairs(some), strict=True)])
+
+    def upper_bounds(self, network: MarginNetwork, low: np.ndarray, high: np.ndarray) -> HalfSpaces:
+        """Return bounds of the differences of a network (`among`); where one is negative, the first action loses."""
         bounds = network.upper_bounds(low - self.around, high + self.around)
         return HalfSpaces(bounds.slopes, bounds.offsets + np.abs(bounds.slopes) @ self.around + self.slack)
 
     def judge(self, low: np.ndarray, high: np.ndarray, alive: np.ndarray) -> Leaves:
         """Return what is proven in boxes low, high (B, d), where only the actions alive (B, A) can be chosen."""
         left, sure, most = alive.copy(), np.zeros(alive.shape), np.zeros(alive.shape)
-        kinds, kind_of = np.unique(alive, axis=0, return_inverse=True)
-        for kind, flags in enumerate(kinds):
-            rows, some = np.flatnonzero(kind_of.reshape(-1) == kind), np.flatnonzero(flags)
-            beaten = self._beaten(tuple(some.tolist()), low[rows], high[rows])
-            left[np.ix_(rows, some)] &= (beaten < 1.0).all(axis=2)
-            among = left[np.ix_(rows, some)]
+        for network, rows, some in self._chunks(low, high, alive):
+            beaten = self._beaten(network, len(some), low[rows], high[rows])
+            at = rows[:, None], some
+            among = left[at] & (beaten < 1.0).all(axis=2)
             open_to = 1.0 - beaten.transpose(0, 2, 1)  # (B, action, rival): share where the rival may win
             against = np.where(among[:, None, :] & ~np.eye(len(some), dtype=bool), open_to, 0.0).sum(axis=2)
-            sure[np.ix_(rows, some)] = np.where(among, np.maximum(1.0 - against, 0.0), 0.0)
-            most[np.ix_(rows, some)] = np.where(among, 1.0 - beaten.max(axis=2), 0.0)
+            left[at] = among
+            sure[at] = np.where(among, np.maximum(1.0 - against, 0.0), 0.0)
+            most[at] = np.where(among, 1.0 - beaten.max(axis=2), 0.0)
         volumes = _volumes(low, high)[:, None]
         return Leaves(low, high, left, sure * volumes, most * volumes)
 
-    def _beaten(self, some: tuple[int, ...], low: np.ndarray, high: np.ndarray) -> np.ndarray:
+    def _chunks(
+        self, low: np.ndarray, high: np.ndarray, alive: np.ndarray
+    ) -> Iterator[tuple[MarginNetwork, np.ndarray, np.ndarray]]:
+        """Yield the rows of neighbouring boxes with the same actions alive, with a network for them and the actions."""
+        kinds, kind_of = np.unique(alive, axis=0, return_inverse=True)
+        order = np.lexsort((*np.floor(_CELLS * low).T, kind_of.reshape(-1)))
+        for flags, rows in zip(kinds, np.split(order, np.cumsum(np.bincount(kind_of.reshape(-1)))), strict=False):
+            some = np.flatnonzero(flags)
+            network = self.among(tuple(some.tolist()))
+            step = max(_SIMPLIFY, _NUMBERS // (self.network.width * max(low.shape[1], network.num_rivals)))
+            starts = np.arange(0, len(rows), step)
+            networks = [network] * len(starts)
+            if len(rows) >= _SIMPLIFY:
+                sides = np.minimum.reduceat(low[rows], starts), np.maximum.reduceat(high[rows], starts)
+                networks = network.simplified(sides[0] - self.around, sides[1] + self.around)
+            for simple, start in zip(networks, starts.tolist(), strict=True):
+                yield simple, rows[start : start + step], some
+
+    def _beaten(self, network: MarginNetwork, count: int, low: np.ndarray, high: np.ndarray) -> np.ndarray:
         """Return the least share of the box in which an action loses to a rival: (B, action, rival)."""
-        first, second = (np.searchsorted(some, side) for side in _pairs(some))
-        beaten = np.zeros((len(low), len(some), len(some)))
-        if len(some) > 1:
-            bounds = self.upper_bounds(some, low, high)
+        beaten = np.zeros((len(low), count, count))
+        if count > 1:
+            bounds = self.upper_bounds(network, low, high)
             share = np.minimum(share_below(bounds.slopes, bounds.offsets, low, high), 1.0 - 1e-15)
-            beaten[:, first, second] = np.where(bounds.highest(low, high) < 0.0, 1.0, share)
+            beaten[:, *_pairs(tuple(range(count)))] = np.where(bounds.highest(low, high) < 0.0, 1.0, share)
         return beaten
 
 
 @dataclass(frozen=True, eq=False)
 class ContestStack:
-    """Contests at N of the S states, whose boxes are bounded together."""
+    """Contests in N of S states, so that boxes of different states can be bounded together."""
 
-    place: np.ndarray  # (S,) int: where a state is in the stack; -1 if it is not
+    place: np.ndarray  # (S,) int: position of each state in the stack; -1 if it is not part of it
     network: MarginNetwork
-    """Stacked, with A x A margins: the lead of each action over each other one."""
+    """The stacked networks, each with A x A margins: the lead of each action over each other one."""
     low: np.ndarray  # (N, d)
     scale: np.ndarray  # (N, d)
     around: np.ndarray  # (N, d)
@@ -248,7 +277,7 @@ class ContestStack:
 def stack_contests(contests: Mapping[int, Contest], masks: np.ndarray) -> list[ContestStack]:
     """Return stacks of the contests of states, whose valid actions are masks (S, A).
 
-    A contest whose bounds include the rounding errors of the policy is alone in its stack.
+    A contest whose bounds include the rounding errors of the policy has a stack of its own.
     """
     groups: dict[Any, list[int]] = {}
     for state, contest in contests.items():
@@ -303,14 +332,14 @@ class _Partition:
         contest = self.contest
         low, high = np.zeros((1, len(contest.high))), contest.high[None]
         alive = np.ones((1, contest.num_actions), dtype=bool)
-        take, most = 1, at_once(contest.network.work)
+        take, most = 1, max(1, at_once(contest.network.work, 2 * _AT_ONCE) // 2)  # each becomes four boxes
         while True:
             self._add(contest.judge(low, high, alive))
             stop = self._stop(effort)
             if stop is not None:
                 return self._shares(stop, measured)
+            low, high, alive = self._quarters(take, min(_FEW, most), effort.undecided)
             take = min(2 * take, most)
-            low, high, alive = self._halves(take)
 
     def _add(self, fresh: Leaves) -> None:
         self.num_boxes += len(fresh)
@@ -328,13 +357,21 @@ class _Partition:
             return Stop.OUT_OF_BOXES
         return Stop.OUT_OF_TIME if now() >= effort.deadline else None
 
-    def _halves(self, take: int) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
-        """Take the boxes with the largest undecided shares out of the pool, and halve them."""
-        count = len(self.pool)
-        order = np.argpartition(-self.pool.undecided, take - 1) if take < count else np.arange(count)
+    def _quarters(self, take: int, few: int, goal: float) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
+        """Take the boxes with the largest undecided shares out of the pool, and halve them at least twice.
+
+        The halves in between are not bounded: most of them would be halved again.
+        """
+        order = np.argsort(-self.pool.undecided, kind="stable")
+        total = np.cumsum(self.pool.undecided[order])
+        if total[-1] > goal:  # at the end, only as many as needed: about half of their volume becomes decided
+            take = min(take, 1 + int(np.searchsorted(total, 2.0 * (total[-1] - goal))))
         chosen, self.pool = self.pool[order[:take]], self.pool[order[take:]]
-        axis = np.argmax((chosen.high - chosen.low) * self.contest.network.stretch, axis=1)
-        return *halves(chosen.low, chosen.high, axis), np.tile(chosen.alive, (2, 1))
+        low, high, alive = chosen.low, chosen.high, chosen.alive
+        while len(low) < max(4 * len(chosen), few):
+            axis = np.argmax((high - low) * self.contest.network.stretch, axis=1)
+            low, high = halves(low, high, axis)
+        return low, high, np.tile(alive, (len(low) // len(alive), 1))
 
     def _shares(self, stop: Stop, measured: float) -> ProvenShares:
         leaves = self.settled + self.pool + self.stuck

@@ -1,7 +1,6 @@
 """What worker processes compute: one function for each kind of task, from JSON to JSON."""
 
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import replace
 from functools import lru_cache
 from typing import Any
 
@@ -218,9 +217,8 @@ def _cell(answer: Answer) -> dict[str, Any]:
 
 
 def _influence(agent: Agent, request: Request, report: Report) -> dict[str, Any]:
-    from paretofoil.explanation.influence import influence, influence_episode
+    from paretofoil.explanation.influence import InfluenceEffort, influence, influences, profile_of
 
-    influences: list[Influence] = []
     episode = rollout(agent, request["command"], seed=request["seed"])
     steps = range(len(episode)) if request["steps"] is None else request["steps"]
     report(0.0, [])
@@ -231,11 +229,12 @@ def _influence(agent: Agent, request: Request, report: Report) -> dict[str, Any]
             ranges.append({**here.to_dict(), "step": step, "sentence": str(here)})
             report(done / len(steps), ranges[-1:])
         return {"influence": {"steps": ranges}}
-    for done, step in enumerate(steps, start=1):  # one by one, to report each at once
-        profile = influence_episode(agent, episode, steps=[step], seconds=request["seconds"], seed=request["seed"])
-        influences += profile.steps
-        report(done / len(steps), [influence.to_dict() for influence in profile.steps])
-    return {"influence": replace(profile, steps=tuple(influences)).to_dict()}
+    found: list[Influence] = []
+    effort = InfluenceEffort(seconds=request["seconds"], seed=request["seed"])
+    for one in influences(agent, [episode[step] for step in steps], effort, "reachable"):
+        found.append(one)
+        report(len(found) / len(steps), [one.to_dict()])
+    return {"influence": profile_of(agent, episode, found).to_dict()}
 
 
 PIXELS = 240
