@@ -118,7 +118,7 @@ def imitate(module: nn.Module, dim: int, seed: int) -> None:
         optimiser.step()
 
 
-def ask(module: nn.Module, dim: int, count: int, seed: int, norm: Norm) -> list[Question]:
+def ask(module: nn.Module, dim: int, count: int, seed: int, norm: Norm = "l2") -> list[Question]:
     """Return questions with random states, commands of the unit box, and foils."""
     generator = np.random.default_rng(seed)
     space = CommandSpace(np.zeros(dim), np.ones(dim))

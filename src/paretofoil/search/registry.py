@@ -98,6 +98,9 @@ def choose_search(search: "str | Search", policy: Any, seed: int = 0, *, finite:
     If all commands can be queried, because they are few (`finite`), "auto" is `exact` for black-box policies, too.
     """
     if not isinstance(search, str):
+        if not callable(getattr(search, "run", None)):
+            expected = "the name of a search, or a search with its settings, such as Exact()"
+            raise InvalidInput.expected(expected, repr(search))
         return search
     if search == AUTO:
         from paretofoil.core.policy import is_white_box
