@@ -13,6 +13,7 @@ from paretofoil.core.errors import InvalidInput
 from paretofoil.core.options import Options
 from paretofoil.explanation.explain import explain, explain_decision, explain_episode
 from paretofoil.explanation.questions import default_kappa, make_questions, reachable_region
+from paretofoil.search import Exact
 
 TREASURE = Objective("treasure", natural_low=0.0, natural_high=10.0)
 TIME = Objective("time", "steps", cost=True, natural_low=-20.0, natural_high=-1.0)
@@ -131,6 +132,8 @@ FOIL = DECISION.others[0]
         ),
         (lambda: explain(AGENT.policy, state=DECISION.state, foil=FOIL), "a state and a command, got no command"),
         (lambda: explain(AGENT.policy, command=[1, 1], foil=FOIL), "a state and a command, got no state"),
+        (lambda: explain(AGENT, DECISION, FOIL, search=Exact), r"such as Exact\(\), got <class '.*Exact'>"),  # type: ignore[arg-type]
+        (lambda: pf.register_search("mine", 3, "mine"), "expected a class of searches, .*, got 3"),  # type: ignore[arg-type]
         (lambda: explain(AGENT, DECISION, FOIL, search=3), "a search with its settings, .*, got 3"),  # type: ignore[arg-type]
         (lambda: explain_episode(AGENT, AGENT.front[0], steps=3), "expected a list of steps from 0 to .*, got 3"),  # type: ignore[arg-type]
         (
