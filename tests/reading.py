@@ -33,7 +33,7 @@ RUNS = (
     r"(?P<mean> on average)?(?: in each of (?P<each>[\d,]+) runs)?(?: to within 1 % of each objective's range)?"
     r"(?:: (?P<led>.+?))?(?: \(mean of (?P<runs>[\d,]+) runs ± standard error\))?\."
 )
-REACHES = r"(?P<leads>also leads? to|do(?:es)? not lead to) this state(?: at step (?P<step>-?\d+))?\."
+REACHES = r"(?P<leads>also leads? to|do(?:es)? not lead to) this state(?: at this step)?\."
 CHANCE = r"may or may not lead to this state: the environment is random\."
 PATTERNS = {
     "situation": rf"(?P<command>(?:Asked for|Already|With weights of) .+), the agent chooses {ACTION.format('chosen')} "

@@ -1,5 +1,6 @@
 """Models of Stable-Baselines3 without a command are explained by features of their observations."""
 
+from pathlib import Path
 from typing import Any
 
 import gymnasium as gym
@@ -11,7 +12,8 @@ from gymnasium import spaces
 import paretofoil as pf
 
 sb3 = pytest.importorskip("stable_baselines3", reason="needs the sb3 extra")
-from stable_baselines3.common.vec_env import DummyVecEnv, VecNormalize  # noqa: E402
+from stable_baselines3.common.env_util import make_vec_env  # noqa: E402
+from stable_baselines3.common.vec_env import DummyVecEnv, VecFrameStack, VecNormalize  # noqa: E402
 
 torch.set_num_threads(1)
 
@@ -60,6 +62,26 @@ def test_the_names_ranges_and_words_of_a_known_environment_are_used() -> None:
         pf.from_sb3(model, free=["pole angel"])
     with pytest.raises(pf.InvalidInput, match="cart velocity"):
         pf.from_sb3(sb3.PPO("MlpPolicy", "CartPole-v1", seed=0, device="cpu"), free=["speed"])
+
+
+def test_an_environment_that_does_not_fit_the_model_is_refused(tmp_path: Path) -> None:
+    sb3.PPO("MlpPolicy", "CartPole-v1", seed=0, device="cpu").save(tmp_path / "model")
+    model = sb3.PPO.load(tmp_path / "model", device="cpu")
+    assert pf.from_sb3(model, free=["pole angle"], environment="CartPole-v1").features.actions == ("left", "right")
+    for name in ("MountainCar-v0", "CartPol-v1"):
+        with pytest.raises(
+            pf.InvalidInput, match=f"an environment with 4 numbers in its observation, .*, got '{name}'"
+        ):
+            pf.from_sb3(model, free=[0], environment=name)
+    with pytest.raises(pf.InvalidInput, match="got 'pole angle'; the model has no environment: pass environment="):
+        pf.from_sb3(model, free=["pole angle"])
+
+
+def test_a_wrapped_environment_has_no_names_of_another_number() -> None:
+    stacked = VecFrameStack(make_vec_env("CartPole-v1"), 2)
+    model = sb3.PPO("MlpPolicy", stacked, device="cpu")
+    with pytest.raises(pf.InvalidInput, match=r"a feature among observation 0, .* got 'pole angle'"):
+        pf.from_sb3(model, free=["pole angle"])
 
 
 def test_taxi_agrees_with_enumeration() -> None:

@@ -322,7 +322,12 @@ def test_a_network_is_copied_with_its_file(load: Any) -> None:
 @pytest.mark.parametrize(
     ("forward", "exported", "inputs", "message"),
     [
-        (upside_down, "concatenated", "separate", r"with 2 inputs, for inputs='separate', got x\Z"),
+        (
+            upside_down,
+            "concatenated",
+            "separate",
+            r"with 2 inputs, for inputs='separate' \(pass inputs=\"concatenated\"\), got x",
+        ),
         (COMMON["PCN"][0], "separate", "concatenated", "with 1 input, for inputs='concatenated', got states, commands"),
         (upside_down, "concatenated", {"a": "state", "b": "command"}, r"with the inputs a, b, got x\Z"),
     ],
@@ -333,6 +338,15 @@ def test_inputs_that_a_file_does_not_have_are_refused(
     file = export(Module(forward), exported, tmp_path / "network.onnx")
     with pytest.raises(InvalidInput, match=message):
         pf.from_onnx(file, STATE, SPACE, inputs=inputs)
+
+
+def test_a_network_for_a_fixed_number_of_rows_is_refused(tmp_path: Path) -> None:
+    file = export(Module(upside_down), "concatenated", tmp_path / "network.onnx")
+    model = onnx.load(file)
+    model.graph.input[0].type.tensor_type.shape.dim[0].dim_value = 1
+    onnx.save(model, file)
+    with pytest.raises(InvalidInput, match=r"any number of rows \(.*dynamic_axes\), got the input x with 1 row"):
+        pf.from_onnx(file, STATE, SPACE, inputs="concatenated")
 
 
 def test_a_file_of_another_size_is_refused_with_what_onnxruntime_says(tmp_path: Path) -> None:

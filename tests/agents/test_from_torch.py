@@ -767,6 +767,10 @@ def test_a_module_in_training_mode_is_refused_where_it_matters() -> None:
         (Module(lambda m, s, c: m.output(m.command(c))[:, 0]), {}, r"returns the shape \(1, actions\), got the shape"),
         (Module(lambda m, s, c: m.output(m.command(c)).squeeze()), {}, r"got the shape \(3,\)"),
         (Module(lambda m, s, c: (c, c)), {}, r"returns one tensor \(.*head=0.*\), got a tuple of 2"),
+        (Module(lambda m, s, c: torch.distributions.Normal(c, 1.0)), {}, r"\(.*head='mean'\), got Normal"),
+        (nn.Linear(3, 3), {}, r"inputs='separate'\), got TypeError: .*; pass inputs='concatenated' if it takes one"),
+        (LOGITS, {"space": [0, 1]}, r"expected space=CommandSpace\(...\), .*, got space=\[0, 1\]"),
+        (LOGITS, {"space": None}, "got space=None"),
         (Module(lambda m, s, c: {"pi": c, "v": c}), {}, "got a dict of pi, v"),
         (Module(lambda m, s, c: {"pi": c, "v": c}), {"head": "logits"}, "an output 'logits', got a dict of pi, v"),
         (Module(lambda m, s, c: (c, c)), {"head": 2}, "an output 2, got a tuple of 2"),
@@ -782,6 +786,11 @@ def test_a_module_in_training_mode_is_refused_where_it_matters() -> None:
 def test_what_cannot_be_used_is_refused_with_a_sentence(subject: Any, options: dict[str, Any], message: str) -> None:
     with pytest.raises(InvalidInput, match=message):
         pf.from_torch(subject, **{"state": STATE, "space": SPACE, **options})
+
+
+def test_a_state_may_be_a_tensor_with_gradients() -> None:
+    state = torch.tensor(STATE, dtype=torch.float32, requires_grad=True)
+    assert pf.from_torch(Module(COMMON["PCN"][0]), state, SPACE).is_white_box
 
 
 def test_logits_of_1_and_0_are_not_taken_for_probabilities() -> None:

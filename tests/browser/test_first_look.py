@@ -12,7 +12,10 @@ def test_somebody_who_knows_nothing_gets_from_the_first_page_to_an_answer(visit:
     sentence.wait_for()
     assert "the agent would have gone down instead of right" in sentence.inner_text()
     assert page.locator(".answer > .change .change-row").count() == 2
-    assert "Proven: at most" in page.locator(".answer .proof").inner_text()
+    proof = page.locator(".answer .proof").inner_text()
+    assert proof == "Proven: no change that is more than 7.3 % smaller works"
+    page.locator(".answer .more-about summary").click()
+    assert "no change that is more than 7.3 % smaller works (proven" in page.locator(".answer .more-about").inner_text()
 
 
 def test_every_environment_has_a_picture(visit: Visit) -> None:

@@ -111,3 +111,19 @@ def test_keys_play_step_and_explain(visit: Visit) -> None:
     assert page.locator(".help-steps svg").count() == 4
     page.keyboard.press("Escape")
     assert page.locator("dialog.help").is_hidden()
+
+
+def test_a_question_that_was_left_changes_nothing_when_its_request_returns(visit: Visit) -> None:
+    page = visit.open("#agent=deep-sea-treasure&command=8,-8&step=5")
+    page.get_by_role("heading", name="It goes right").wait_for()
+    held: list[Any] = []
+    page.route("**/api/answers", lambda route: held.append(route))
+    with page.expect_request("**/api/answers"):
+        page.get_by_role("button", name="down: Why not?").click()
+    page.evaluate("location.hash = 'agent=deep-sea-treasure&command=5,-7&step=1'")
+    page.get_by_role("heading", name="You asked for 5 treasure in 7 steps").wait_for()
+    with page.expect_response("**/api/answers"):
+        held[0].continue_()
+    page.unroute("**/api/answers")
+    page.get_by_role("button", name="down: Why not?").click()
+    page.locator(".answer .sentence").wait_for()

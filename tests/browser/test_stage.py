@@ -201,3 +201,8 @@ def test_one_asks_sees_asks_for_it_instead_and_asks_again(visit: Visit, name: st
     page.wait_for_selector(".goal")
     assert long_numbers(page) == []
     assert page.evaluate("document.documentElement.scrollWidth") <= width
+
+
+def test_a_cost_that_was_exceeded_is_over_budget_and_not_negative(visit: Visit) -> None:
+    page = visit.open("#agent=walkroom-3&command=-18,-1,0&step=1")
+    page.get_by_role("row", name="cost 3").get_by_text("1 step over budget").wait_for()

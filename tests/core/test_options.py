@@ -60,6 +60,23 @@ def test_a_misspelt_argument_is_refused_with_the_nearest_right_one() -> None:
             call(agent, decision, kappa=0.1)  # type: ignore[call-arg, operator]
 
 
+def test_options_and_limits_of_another_type_are_refused() -> None:
+    agent = pf.load_agent("branch-path")
+    decision = pf.rollout(agent, agent.front[0])[0]
+    for call in (pf.explain_decision, pf.explain_episode):
+        with pytest.raises(InvalidInput, match=r"expected options=pf.Options\(...\), got {'keep': \['A'\]}"):
+            call(agent, decision, options={"keep": ["A"]})  # type: ignore[arg-type, operator]
+        with pytest.raises(InvalidInput, match=r"expected limits=pf.Limits\(...\), got 5"):
+            call(agent, decision, limits=5)  # type: ignore[arg-type, operator]
+    with pytest.raises(InvalidInput, match=r"got 'second' \(did you mean seconds\?\)"):
+        pf.Limits(second=5)  # type: ignore[call-arg]
+
+
+def test_a_name_that_is_not_near_any_other_has_no_suggestion() -> None:
+    with pytest.raises(InvalidInput, match=r"got 'seed'\Z"):
+        Options(seed=1)  # type: ignore[call-arg]
+
+
 def test_options_are_written_as_the_call_that_makes_them() -> None:
     options = Options(keep=["time"], k=np.int64(2), kappa=1)
     assert repr(options) == "Options(kappa=1.0, keep=('time',), k=2)"

@@ -93,6 +93,34 @@ def test_an_environment_that_does_not_draw_is_an_error():
     del gymnasium.registry["Blind-v0"]
 
 
+def test_an_environment_that_cannot_draw_shows_its_observation():
+    class Counter(gymnasium.Env):
+        observation_space = gymnasium.spaces.Box(0.0, 5.0, (20,))
+        action_space = gymnasium.spaces.Discrete(2)
+        reward_space = gymnasium.spaces.Box(0.0, 1.0, (2,))
+
+        def reset(self, *, seed=None, options=None):
+            super().reset(seed=seed)
+            self.count = 0
+            return np.zeros(20, dtype=np.float32), {}
+
+        def step(self, action):
+            self.count += 1
+            return np.full(20, self.count, dtype=np.float32), np.zeros(2), self.count == 5, False, {}
+
+    gymnasium.register("Counter-v0", entry_point=Counter, max_episode_steps=5)
+    entry = envs.describe("Counter-v0")
+    batch = envs.make_batch(entry)
+    batch.reset(np.array([0]))
+    start = batch.snapshot(0)
+    batch.step(np.array([0]), np.array([0]))
+    pixels = picture_of(entry)
+    assert pixels.shape == (480, 480, 3)
+    assert np.array_equal(pixels, picture_of(entry, start))
+    assert not np.array_equal(pixels, picture_of(entry, batch.snapshot(0)))
+    del gymnasium.registry["Counter-v0"]
+
+
 def test_reward_line_shows_its_exits_on_top_and_the_agent_at_the_bottom():
     pixels = picture_of("reward-line")
 

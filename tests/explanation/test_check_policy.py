@@ -54,6 +54,11 @@ def test_nothing_is_wrong_with_a_policy_whose_rows_are_exact_log_probabilities()
     assert str(report) == "The policy has no problems."
 
 
+def test_a_policy_with_its_own_space_needs_no_other() -> None:
+    free = [pf.Feature("speed", 0, -1, 1)]
+    assert pf.check_policy(pf.from_function(lambda states: states, [0.0, 1.0], free=free), [0.0, 1.0]).ok
+
+
 def test_commands_may_be_given_instead_of_a_space() -> None:
     commands = np.random.default_rng(1).random((3, 2))
     assert pf.check_policy(PCN, STATES[0], commands).ok

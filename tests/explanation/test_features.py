@@ -209,6 +209,11 @@ def test_an_answer_about_features_reads_and_writes_as_json() -> None:
     assert [o.whole for o in again.question.objectives] == [False, False, True]
 
 
+def test_a_range_whose_ends_are_swapped_is_refused() -> None:
+    with pytest.raises(pf.InvalidInput, match="expected low <= high for speed, got 3 and -3"):
+        pf.Feature("speed", 0, 3, -3)
+
+
 @pytest.mark.parametrize(
     ("changes", "message"),
     [
@@ -220,8 +225,8 @@ def test_an_answer_about_features_reads_and_writes_as_json() -> None:
         ({"free": [pf.Feature("a", 0, 0, 1), pf.Feature("b", 0, 0, 1)]}, "at different numbers"),
         ({"free": CONTINUOUS, "constraints": ["speed = angle"]}, "link them"),
         ({"free": CONTINUOUS, "constraints": ["sped <= angle"]}, "names among speed, angle"),
-        ({"free": CONTINUOUS, "constraints": ["speed >= 0.5"]}, "a command with speed >= 0.5"),
-        ({"free": [pf.Feature("count", 0, 0, 6, whole=True)]}, "count whole"),
+        ({"free": CONTINUOUS, "constraints": ["speed >= 0.5"]}, "a state with speed >= 0.5"),
+        ({"free": [pf.Feature("count", 0, 0, 6, whole=True)]}, "a state with count whole"),
         ({}, r"free=\[...\], features of the state"),
     ],
 )

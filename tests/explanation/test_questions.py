@@ -4,14 +4,16 @@ import numpy as np
 import pytest
 from weighing import agent as weighing
 
+import paretofoil as pf
 from paretofoil.agents import load_agent
-from paretofoil.agents.agent import decision_in
+from paretofoil.agents.agent import decision_in, rollout
 from paretofoil.core.command import CommandSpace, Objective
 from paretofoil.core.decision import Decision
 from paretofoil.core.errors import InvalidInput
 from paretofoil.core.options import Options
 from paretofoil.explanation.explain import explain, explain_decision, explain_episode
 from paretofoil.explanation.questions import default_kappa, make_questions, reachable_region
+from paretofoil.search import Exact
 
 TREASURE = Objective("treasure", natural_low=0.0, natural_high=10.0)
 TIME = Objective("time", "steps", cost=True, natural_low=-20.0, natural_high=-1.0)
@@ -113,6 +115,59 @@ def test_a_box_must_have_a_name_and_somebody_who_set_it() -> None:
         InvalidInput, match="expected an agent, because box='paper' needs its environment, got the policy"
     ):
         make_questions(agent.policy, decision, [decision.others[0]], options, space=agent.space)
+
+
+AGENT = load_agent("branch-path")
+DECISION = decision_in(AGENT, AGENT.front[0], 0)
+FOIL = DECISION.others[0]
+
+
+@pytest.mark.parametrize(
+    ("call", "message"),
+    [
+        (lambda: explain_decision(AGENT, [0.1]), r"expected a decision of a rollout, .*, got \[0.1\]"),  # type: ignore[arg-type]
+        (
+            lambda: explain(AGENT, DECISION, DECISION.action),
+            "that the policy does not choose, got .*, which it chooses already",
+        ),
+        (lambda: explain(AGENT.policy, state=DECISION.state, foil=FOIL), "a state and a command, got no command"),
+        (lambda: explain(AGENT.policy, command=[1, 1], foil=FOIL), "a state and a command, got no state"),
+        (lambda: explain(AGENT, DECISION, FOIL, search=Exact), r"such as Exact\(\), got <class '.*Exact'>"),  # type: ignore[arg-type]
+        (lambda: pf.register_search("mine", 3, "mine"), "expected a class of searches, .*, got 3"),  # type: ignore[arg-type]
+        (lambda: explain(AGENT, DECISION, FOIL, search=3), "a search with its settings, .*, got 3"),  # type: ignore[arg-type]
+        (lambda: explain_episode(AGENT, AGENT.front[0], steps=3), "expected a list of steps from 0 to .*, got 3"),  # type: ignore[arg-type]
+        (
+            lambda: explain(lambda s, c: c, state=[0.0], command=[1, 0], foil=1, space=SPACE, actions=["up", "up"]),
+            r"expected 2 different action names, got \['up', 'up'\]",
+        ),
+        (lambda: CommandSpace([0], [1], "treasure"), "objectives as a list of names .*, got 'treasure'"),
+        (lambda: CommandSpace([0], [1], [3]), r"objectives as a list of names .*, got \[3\]"),  # type: ignore[list-item]
+    ],
+)
+def test_a_usual_mistake_is_named_with_what_was_given(call, message: str) -> None:
+    with pytest.raises(InvalidInput, match=message):
+        call()
+
+
+@pytest.mark.parametrize(
+    "call",
+    [
+        lambda policy: pf.rollout(policy, [1, 1]),
+        lambda policy: pf.atlas(policy),
+        lambda policy: pf.compare(AGENT, policy),
+        lambda policy: pf.save_agent(policy, "somewhere"),
+    ],
+)
+def test_a_policy_in_place_of_an_agent_is_named(call) -> None:
+    with pytest.raises(InvalidInput, match=r"expected an agent, which has an environment .*, got <.*PCNPolicy"):
+        call(AGENT.policy)
+
+
+def test_a_step_after_the_end_of_an_episode_is_named_with_the_steps_there_are() -> None:
+    episode = rollout(AGENT, AGENT.front[0])
+    assert len(list(episode)) == len(episode)
+    with pytest.raises(IndexError, match=f"expected a step from 0 to {len(episode) - 1} of this episode, got 50"):
+        episode[50]
 
 
 def test_an_agent_of_values_is_asked_for_its_usual_kappa_once_for_each_decision(

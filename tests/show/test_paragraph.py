@@ -295,8 +295,8 @@ def start(leads_here: bool | None, collected: Any = (0.0, -6.0)) -> Start:
 
 
 STARTS = {
-    "leads-here": (True, "also leads to this state at step 6."),
-    "does-not": (False, "does not lead to this state at step 6."),
+    "leads-here": (True, "also leads to this state at this step."),
+    "does-not": (False, "does not lead to this state at this step."),
     "by-chance": (None, "may or may not lead to this state: the environment is random."),
 }
 

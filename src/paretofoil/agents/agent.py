@@ -218,6 +218,13 @@ def check_commands(space: CommandSpace, environment: envs.CatalogueEntry) -> Non
         raise InvalidInput.expected(what, f"{space.dim}: {', '.join(space.names)}")
 
 
+def require_agent(subject: Any) -> None:
+    """Raise an error unless the subject is an agent, which has an environment."""
+    if not isinstance(subject, Agent):
+        expected = "an agent, which has an environment (pf.load_agent, or pf.Agent around your policy)"
+        raise InvalidInput.expected(expected, brief(subject))
+
+
 def rollout(agent: Agent, command: Sequence[float] | np.ndarray, *, seed: int = 0) -> Episode:
     """Return the episode of the greedy policy under a command; `episode[6]` is its seventh decision."""
     return rollouts(agent, [command], seed=seed)[0]
@@ -233,6 +240,7 @@ def decision_in(agent: Agent, command: Sequence[float] | np.ndarray, step: int, 
 
 def rollouts(agent: Agent, commands: Sequence[Any] | np.ndarray, *, seed: int = 0) -> list[Episode]:
     """Return one greedy episode per command. They run in one batch, which does not change any episode."""
+    require_agent(agent)
     if not len(commands):
         return []
     rows = np.stack([as_command(agent, command) for command in commands])

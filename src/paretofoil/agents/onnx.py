@@ -81,6 +81,7 @@ def _check_names(network: "OnnxNetwork", inputs: str | Mapping[str, str], *, wit
     else:
         count = 1 if inputs == "concatenated" else 2
         fits, expected = len(network.names) == count, f"{count} input{'s' * (count > 1)}, for inputs={inputs!r}"
+        expected += ' (pass inputs="concatenated")' if len(network.names) == 1 else ""
     if not fits:
         raise InvalidInput.expected(f"a network with {expected}", ", ".join(network.names) or "no inputs")
 
@@ -113,6 +114,11 @@ class OnnxNetwork(nn.Module):
         self.opsets = {opset.domain: opset.version for opset in model.opset_import}
         inputs = [value for value in model.graph.input if value.name not in self.weights]
         self.names = [value.name for value in inputs]
+        for value in inputs:
+            rows = value.type.tensor_type.shape.dim[:1]
+            if rows and rows[0].HasField("dim_value"):
+                expected = "a network for any number of rows (export it with dynamic_axes)"
+                raise InvalidInput.expected(expected, f"the input {value.name} with {rows[0].dim_value} row(s)")
         kind = inputs[0].type.tensor_type.elem_type if inputs else 0
         if kind not in PRECISIONS or not model.graph.output:
             raise InvalidInput.expected("a network with floating-point inputs and an output", f"inputs of type {kind}")

@@ -99,10 +99,23 @@ def _features(
     environment: str | None,
 ) -> Features:
     """Return the free numbers of a model."""
-    observations = find_observations(environment or _environment(model))
     names, low, high, whole = network.numbers()
+    observations = find_observations(environment or _environment(model))
+    if observations is not None and observations.size != len(names):  # of another environment, or wrapped
+        observations = None
+    if environment is not None and observations is None:
+        expected = f"an environment with {len(names)} numbers in its observation, whose features have known names"
+        raise InvalidInput.expected(expected, repr(environment))
+    try:
+        given = read_features(free, observations.features if observations else (), names)
+    except InvalidInput as error:
+        if observations is not None or _environment(model) is not None:
+            raise
+        raise InvalidInput(
+            f"{error}; the model has no environment: pass environment='CartPole-v1', or its id"
+        ) from None
     features = []
-    for feature in read_features(free, observations.features if observations else (), names):
+    for feature in given:
         if feature.low is None and feature.high is None:
             i, factor = feature.place, feature.factors[feature.place]
             ends = sorted((low[i] / factor, high[i] / factor))
@@ -250,7 +263,9 @@ def _outputs(model: Any, dimension: int | None) -> Outputs | None:
     except ImportError:
         raise InvalidInput.missing("stable-baselines3", "sb3") from None
     if not isinstance(model, BaseAlgorithm):
-        raise InvalidInput.expected("a model of Stable-Baselines3", type(model).__name__)
+        raise InvalidInput.expected(
+            "a model of Stable-Baselines3 (of a file, the one that PPO.load(file) returns)", type(model).__name__
+        )
     policy, box = model.policy, isinstance(model.action_space, spaces.Box)
     expected = "PPO, A2C, DQN, MaskablePPO, TRPO or QR-DQN with discrete actions"
     expected = "SAC, TD3, DDPG, TQC, PPO, A2C or TRPO with continuous actions" if box else expected
@@ -348,6 +363,8 @@ def _action_space(model: Any, actions: ActionSpace | None) -> ActionSpace:
         if not (np.isfinite(low).all() and np.isfinite(high).all()):
             raise InvalidInput.expected("actions=ActionSpace(...), because the actions have no bounds", box)
         return ActionSpace([f"action {i}" for i in range(len(low))], [], low, high)
+    if not isinstance(actions, ActionSpace):
+        raise InvalidInput.expected("actions=ActionSpace(names, units, low, high)", repr(actions))
     if actions.dim != len(low) or not all(
         (np.isclose(ours, its) | np.isinf(its)).all() for ours, its in ((actions.low, low), (actions.high, high))
     ):

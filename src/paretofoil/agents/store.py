@@ -19,7 +19,7 @@ from safetensors.numpy import load as load_tensors
 from safetensors.numpy import save as save_tensors
 
 from paretofoil import envs
-from paretofoil.agents.agent import Agent, check_commands
+from paretofoil.agents.agent import Agent, check_commands, require_agent
 from paretofoil.core.amounts import ActionSpace
 from paretofoil.core.command import CommandSpace, Objective
 from paretofoil.core.errors import InvalidInput, did_you_mean
@@ -175,6 +175,7 @@ def _check_argument(value: Any) -> None:
 
 def save_agent(agent: Agent, folder: str | Path) -> Path:
     """Write an agent to a folder, each file atomically; return the folder."""
+    require_agent(agent)
     if not isinstance(agent.policy, PCNPolicy | PCNActor):
         raise InvalidInput(
             f"expected an agent with a PCN policy, got one with a {type(agent.policy).__name__}: only PCN weights can "

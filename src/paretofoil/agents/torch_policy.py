@@ -135,9 +135,13 @@ class TorchPolicy:
             if self.inputs == "concatenated":
                 shapes = f"{state_size + dim} numbers a row, {state_size} of the state and {dim} of the command"
             expected = f"a module that takes {shapes} (inputs={self.inputs!r})"
-            raise InvalidInput.expected(expected, f"{type(error).__name__}: {error}") from error
+            advice = ""
+            if self.inputs == "separate" and self.features is None and isinstance(error, TypeError):
+                advice = "; pass inputs='concatenated' if it takes one tensor, or the names of its inputs"
+            raise InvalidInput.expected(expected, f"{type(error).__name__}: {error}{advice}") from error
         if not isinstance(output, Tensor):
-            expected = "a module that returns one tensor (choose one of several by head=0 or head='logits')"
+            heads = "head='mean'" if isinstance(output, torch.distributions.Distribution) else "head=0 or head='logits'"
+            expected = f"a module that returns one tensor (choose one of several by {heads})"
             raise InvalidInput.expected(expected, _describe_output(output))
         if output.ndim != 2 or len(output) != len(commands) or output.shape[1] == 0:
             expected = f"a module that returns the shape ({len(commands)}, actions)"
@@ -238,9 +242,11 @@ def from_torch(
         example = np.array(_as_states(state)[0], dtype=np.float64)
         given = read_features(free, (), default_names(example.size))
         features = Features(given, example.size, space, tuple(constraints), example=example)
-    elif space is None or constraints:
+    elif not isinstance(space, CommandSpace) or constraints:
         expected = "space=CommandSpace(...), the range of commands, or free=[...], features of the state"
-        raise InvalidInput.expected(expected, "neither" if space is None else "constraints without free features")
+        raise InvalidInput.expected(
+            expected, "constraints without free features" if constraints else f"space={brief(space)}"
+        )
     return as_torch_policy(module, state, space, features, inputs=inputs, outputs=outputs, head=head, actions=actions)
 
 
@@ -478,6 +484,7 @@ def _check_evaluation_mode(module: nn.Module) -> None:
 def _as_states(state: Any) -> np.ndarray:
     """Return one state or several as (states, state size)."""
     expected = "one state or several, as finite vectors (flatten images and dicts)"
+    state = state.detach().cpu().numpy() if isinstance(state, Tensor) else state
     try:
         with np.errstate(over="ignore"):
             states = np.atleast_2d(np.array(state) if np.iscomplexobj(state) else np.array(state, dtype=np.float32))

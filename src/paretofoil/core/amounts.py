@@ -229,7 +229,8 @@ def make_limits(foil: AmountFoil | str, actions: ActionSpace, amounts: np.ndarra
         if any(
             o.dimension == limit.dimension and limit.lower and not o.lower and limit.amount >= o.amount for o in limits
         ):
-            raise InvalidInput.expected("limits that some amount keeps", f"{foil.conditions}")
+            got = " and ".join(f"{o.name} {'>=' if o.lower else '<='} {o.amount:g}" for o in limits)
+            raise InvalidInput.expected("limits that some amount keeps", got)
     return tuple(limits)
 
 

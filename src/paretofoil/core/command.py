@@ -80,12 +80,13 @@ def as_vector(values: Any, what: str, size: int | None = None) -> np.ndarray:
     """Return a read-only float64 vector, or raise InvalidInput if the values are not finite numbers."""
     try:
         vector = np.array(values, dtype=np.complex128 if np.iscomplexobj(values) else np.float64)
-    except (TypeError, ValueError):
+    except (TypeError, ValueError, RuntimeError):  # torch raises the last one for a tensor with gradients
         raise InvalidInput.expected(f"{what} to be a list of numbers", brief(values)) from None
     if vector.dtype.kind == "c":
         raise InvalidInput.expected(f"{what} to be real numbers", brief(vector.tolist()))
     if vector.ndim != 1 or vector.size == 0:
-        raise InvalidInput.expected(f"{what} to be a non-empty list of numbers", f"shape {vector.shape}")
+        shape = "" if vector.ndim == 0 else f" of shape {vector.shape}"
+        raise InvalidInput.expected(f"{what} to be a non-empty list of numbers", f"{brief(vector.tolist())}{shape}")
     if size is not None and vector.size != size:
         raise InvalidInput.expected(f"{what} to have {size} numbers", f"{vector.size}: {vector.tolist()}")
     if not np.isfinite(vector).all():
@@ -137,6 +138,8 @@ class CommandSpace:
         if (low > high).any():
             raise InvalidInput.expected("low <= high for every objective", f"{low.tolist()} and {high.tolist()}")
         names = self.objectives or [f"objective {i}" for i in range(low.size)]
+        if isinstance(names, str) or not all(isinstance(name, str | Objective) for name in names):
+            raise InvalidInput.expected("objectives as a list of names or of pf.Objective values", brief(names))
         objectives = tuple(Objective(o) if isinstance(o, str) else o for o in names)
         if len(objectives) != low.size or len({o.name for o in objectives}) != low.size:
             raise InvalidInput.expected(f"{low.size} different objective names", [o.name for o in objectives])

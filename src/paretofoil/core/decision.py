@@ -78,7 +78,10 @@ class Episode(Document, Sequence[Decision]):
         return len(self.decisions)
 
     def __getitem__(self, step: int) -> Decision:  # type: ignore[override]
-        return self.decisions[step]
+        try:
+            return self.decisions[step]
+        except IndexError:  # which ends an iteration
+            raise IndexError(f"expected a step from 0 to {len(self) - 1} of this episode, got {step}") from None
 
     def __repr__(self) -> str:
         command, achieved = map(format_numbers, (self.command, self.achieved))

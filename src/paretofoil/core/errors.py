@@ -8,7 +8,7 @@ from typing import Any
 
 def did_you_mean(name: object, names: Iterable[str]) -> str:
     """Return an unknown name and the nearest known one: "'branch-pth' (did you mean branch-path?)"."""
-    close = get_close_matches(str(name), list(names), n=1, cutoff=0.5)
+    close = get_close_matches(str(name), list(names), n=1, cutoff=0.6)
     return f"{str(name)!r}{f' (did you mean {close[0]}?)' if close else ''}"
 
 

@@ -46,6 +46,8 @@ class Feature:
             raise InvalidInput.expected(
                 f"numbers of the observation from 0 with factors other than 0, for {self.name}", got
             )
+        if self.low is not None and self.high is not None and not self.low <= self.high:
+            raise InvalidInput.expected(f"low <= high for {self.name}", f"{self.low} and {self.high}")
         if self.digit and not (self.whole and self.low is not None and self.high is not None):
             raise InvalidInput.expected("whole=True and a range, for a digit", repr(self.name))
         object.__setattr__(self, "at", dict(zip(places, factors.tolist(), strict=True)))

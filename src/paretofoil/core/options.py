@@ -165,8 +165,8 @@ def _describe(entry: Any, annotation: Any) -> OptionInfo:
     )
 
 
-def suggest_arguments(function: Callable[P, R]) -> Callable[P, R]:
-    """Make a function refuse an unknown argument by an error that suggests the nearest known argument or option."""
+def check_arguments(function: Callable[P, R]) -> Callable[P, R]:
+    """Make a function refuse options and limits of another type, and unknown arguments with the nearest known one."""
     names = [name for name in signature(function).parameters if name != "self"]
     suggestions = {name: name for name in names}
     if "options" in names:
@@ -179,12 +179,16 @@ def suggest_arguments(function: Callable[P, R]) -> Callable[P, R]:
                 nearest = suggestions.get(name)
                 got = did_you_mean(name, suggestions) if nearest is None else f"{name!r} (did you mean {nearest}?)"
                 raise InvalidInput.expected(f"an argument among {', '.join(names)}", got)
+        for name, value in kwargs.items():
+            kind = {"options": Options, "limits": Limits}.get(name)
+            if kind is not None and not isinstance(value, kind):
+                raise InvalidInput.expected(f"{name}=pf.{kind.__name__}(...)", repr(value))
         return function(*args, **kwargs)
 
     return checked
 
 
-Options.__init__ = suggest_arguments(Options.__init__)  # type: ignore[method-assign]
+Options.__init__ = check_arguments(Options.__init__)  # type: ignore[method-assign]
 DEFAULTS = Options()
 
 
@@ -250,6 +254,7 @@ class Limits:
         return min((limit for limit in (self.queries, queries) if limit is not None), default=None)
 
 
+Limits.__init__ = check_arguments(Limits.__init__)  # type: ignore[method-assign]
 NO_LIMITS = Limits()
 
 

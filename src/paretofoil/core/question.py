@@ -88,7 +88,8 @@ class Question:
                 raise InvalidInput.expected("a policy with probabilities, for a probability of the foil", got)
         if not self.space.allows(command[None])[0]:
             rules = [*self.space.constraint_texts, *(f"{o.name} whole" for o in self.space.objectives if o.whole)]  # type: ignore[union-attr]
-            raise InvalidInput.expected(f"a command with {', '.join(rules)}", format_numbers(command))
+            what = "a state" if all(o.feature for o in self.space.objectives) else "a command"  # type: ignore[union-attr]
+            raise InvalidInput.expected(f"{what} with {', '.join(rules)}", format_numbers(command))
         front = as_points(() if self.front is None else self.front, "a front of points", command.size)
         front = self.space.checked(front, "the front")
         low = np.minimum(self.space.low, command) if self.low is None else as_vector(self.low, "low", command.size)

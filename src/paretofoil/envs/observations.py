@@ -17,6 +17,11 @@ class Observations:
     actions: tuple[str, ...]
     phrases: tuple[str, ...]
 
+    @property
+    def size(self) -> int:
+        """How many numbers an observation has."""
+        return 1 + max(feature.place for feature in self.features)
+
 
 def _digits(*digits: tuple[str, int, int]) -> tuple[Feature, ...]:
     """Return the features of an observation that encodes them in one number: name, weight and largest value."""

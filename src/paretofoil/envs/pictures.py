@@ -146,15 +146,22 @@ def bottle(canvas: Canvas, x: float, y: float, size: float, colour: Colour) -> N
     canvas.box(x - size * 0.24, y + size * 0.05, size * 0.48, size * 0.2, mix(colour, FLOOR, 0.7))
 
 
+MOST_NUMBERS = 12
+"""The most numbers of an observation that are shown in the place of a picture."""
 ENLARGE_TO = 640
 """Pixels. A smaller picture is enlarged by an integer factor."""
 
 
 def picture_of(name: str | CatalogueEntry, snapshot: Any = None) -> np.ndarray:
-    """Return a (height, width, 3) uint8 picture of the state in a batch's snapshot, or of the start if it is None."""
+    """Return a (height, width, 3) uint8 picture of the state in a batch's snapshot, or of the start if it is None.
+
+    If the environment cannot draw itself, the picture shows the numbers of the observation.
+    """
     item = entry(name)
     if item.draw is not None:
         return item.draw(_state(item, snapshot))
+    if not _renders(item):
+        return _draw_numbers(_first_snapshot(item) if snapshot is None else snapshot)
     if isinstance(snapshot, GymnasiumSnapshot):
         env = snapshot.make("rgb_array")
     else:
@@ -196,12 +203,33 @@ def _stage(item: CatalogueEntry) -> Any:
     return make_raw(item, render_mode="rgb_array")
 
 
+@cache
+def _renders(item: CatalogueEntry) -> bool:
+    """Return whether the environment itself can draw a picture."""
+    return "rgb_array" in make_raw(item).unwrapped.metadata.get("render_modes", ())
+
+
+def _draw_numbers(snapshot: Any) -> np.ndarray:
+    """Return a picture of the numbers of the observation, for an environment that cannot draw itself."""
+    numbers = np.ravel(getattr(snapshot, "observation", ()))
+    canvas = Canvas(480, 480, (0.0, 0.0))
+    canvas.text(240, 50, "This environment has no picture.", 22)
+    lines = [f"observation {i}:  {number:.4g}" for i, number in enumerate(numbers[:MOST_NUMBERS])]
+    lines += [f"and {len(numbers) - MOST_NUMBERS} more numbers"] if len(numbers) > MOST_NUMBERS else []
+    for i, line in enumerate(lines):
+        canvas.text(240, 110 + 28 * i, line, 20)
+    return canvas.pixels()
+
+
+def _first_snapshot(item: CatalogueEntry) -> Any:
+    batch = make_batch(item)
+    batch.reset(np.zeros(1, dtype=np.int64))
+    return batch.snapshot(0)
+
+
 def _state(item: CatalogueEntry, snapshot: Any) -> Mapping[str, Any]:
     """Return the state in a snapshot, or at the start if it is None, for the entry's `draw`."""
-    if snapshot is None:
-        batch = make_batch(item)
-        batch.reset(np.zeros(1, dtype=np.int64))
-        snapshot = batch.snapshot(0)
+    snapshot = _first_snapshot(item) if snapshot is None else snapshot
     if not isinstance(snapshot, GymnasiumSnapshot):
         return tabulate(item).states[snapshot["state"]] if item.finite else snapshot
     if item.locate is not None:

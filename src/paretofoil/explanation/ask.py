@@ -90,8 +90,8 @@ def action_names(names: Sequence[str] | None, count: int) -> tuple[str, ...]:
     """Return the given names of actions, or "action 0" and so on."""
     if names is None:
         return tuple(f"action {number}" for number in range(count))
-    if len(names) != count:
-        raise InvalidInput.expected(f"{count} action names", list(names))
+    if len(set(names)) != len(names) or len(names) != count:
+        raise InvalidInput.expected(f"{count} different action names", list(names))
     return tuple(names)
 
 
@@ -115,7 +115,7 @@ def record_question(
             raise InvalidInput.expected(expected, f"{names[question.foil]!r} with {shares[question.foil]:.3g}")
     elif outcome is None and chosen == question.foil:
         expected = "a foil that the policy does not choose"
-        raise InvalidInput.expected(expected, f"{names[chosen]!r}, which it chooses under this command")
+        raise InvalidInput.expected(expected, f"{names[chosen]!r}, which it chooses already")
     same = ("command", "valid_actions", "kappa", "norm", "low", "high", "kept", "held", "probability")
     return QuestionRecord(
         **{name: getattr(question, name) for name in same},

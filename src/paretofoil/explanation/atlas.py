@@ -17,7 +17,7 @@ from typing import Any
 
 import numpy as np
 
-from paretofoil.agents.agent import Agent, as_command, run_greedy
+from paretofoil.agents.agent import Agent, as_command, require_agent, run_greedy
 from paretofoil.core.answer import DELIVERED
 from paretofoil.core.command import Objective
 from paretofoil.core.errors import InvalidInput, as_seed, as_whole
@@ -180,6 +180,7 @@ def atlas(
         seed: Seed of these commands.
         progress: Called with the percentage of the commands that is decided, and with 100.
     """
+    require_agent(agent)
     AtlasEffort(undecided, seconds, samples, seed)  # checked before anything is rolled out
     begin, low, high = now(), agent.space.low, agent.space.high
     deadline = begin + seconds

@@ -48,7 +48,7 @@ def check_policy(policy: Any, states: Any, commands: Any = None, *, space: Comma
         policy: An object with `log_probs(states, commands)`, or a function of states and commands.
         states: One or more states of its environment.
         commands: One or more commands; by default, random commands of the space.
-        space: The command space; by default, the smallest box that holds the commands.
+        space: The command space; by default that of the policy, or the smallest box that holds the commands.
     """
     notes: list[str] = []
     try:
@@ -65,6 +65,7 @@ def check_policy(policy: Any, states: Any, commands: Any = None, *, space: Comma
 def _examine(policy: Any, states: Any, commands: Any, space: CommandSpace | None) -> Iterator[str]:
     """Yield notes; raise InvalidInput with the first problem."""
     states = _rows(states, "states", np.float32)
+    space = space or getattr(policy, "space", None)
     if commands is not None:
         commands = _rows(commands, "commands", np.float64)
         space = space or CommandSpace(commands.min(axis=0), commands.max(axis=0))

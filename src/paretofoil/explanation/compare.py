@@ -8,7 +8,7 @@ from typing import Any
 
 import numpy as np
 
-from paretofoil.agents.agent import Agent
+from paretofoil.agents.agent import Agent, require_agent
 from paretofoil.core.command import CommandSpace, Objective, as_vector
 from paretofoil.core.errors import InvalidInput
 from paretofoil.core.json import show
@@ -129,6 +129,8 @@ def compare(
         progress: Called with the percentage that is done, and with 100.
     """
     begin, effort = now(), AtlasEffort(undecided, seconds, samples, seed)
+    require_agent(first)
+    require_agent(second)
     provable = has_proven_atlas(first) & has_proven_atlas(second)
     space, front = common_space(first, second), common_front(first, second)
     starts = front[np.argsort(space.distance(front, front.mean(axis=0)), kind="stable")]

@@ -1,7 +1,7 @@
 """Explanations: the smallest change of the command that makes an agent choose the foil."""
 
 from collections import Counter
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import replace
 from functools import partial
 from typing import Any
@@ -16,7 +16,7 @@ from paretofoil.core.command import CommandSpace
 from paretofoil.core.decision import Decision, Episode
 from paretofoil.core.errors import InvalidInput, as_whole
 from paretofoil.core.json import brief
-from paretofoil.core.options import DEFAULTS, NO_LIMITS, Limits, Options, suggest_arguments
+from paretofoil.core.options import DEFAULTS, NO_LIMITS, Limits, Options, check_arguments
 from paretofoil.core.policy import Policy, greedy_action, is_white_box, query
 from paretofoil.core.question import Question, QuestionBatch
 from paretofoil.core.search import Search
@@ -46,7 +46,7 @@ _OTHER_NORM = 0.1
 """Share of the time limit for the easier proof in the norm linf, used if the proof in l2 is incomplete."""
 
 
-@suggest_arguments
+@check_arguments
 def explain(
     subject: Subject,
     decision: Decision | Episode | ArrayLike | None = None,
@@ -90,8 +90,6 @@ def explain(
     is_start = state is None and (decision is None) != (command is None)
     if isinstance(foil, Outcome) and isinstance(subject, Agent) and is_start:
         decision, command = _first_decision(subject, decision if command is None else command, seed), None
-    if decision is not None and not isinstance(decision, Decision):
-        raise InvalidInput.expected("a decision of a rollout, such as episode[0]", brief(decision))
     decision = make_decision(subject, decision, state, command, collected, valid_actions)
     [answer] = explain_decision(
         subject,
@@ -108,7 +106,7 @@ def explain(
     return answer
 
 
-@suggest_arguments
+@check_arguments
 @one_thread()
 def explain_decision(
     subject: Subject,
@@ -130,6 +128,7 @@ def explain_decision(
     The other arguments are those of `explain`; the limits hold for each question.
     """
     agent = subject if isinstance(subject, Agent) else None
+    decision = make_decision(subject, decision, None, None)
     names, phrases = action_words(subject, actions)
     foils = all_foils(subject, decision, actions) if foils is None else foils
     others = [foil for foil in foils if not isinstance(foil, Outcome)]
@@ -196,7 +195,7 @@ def _with_outcome(
     return replace(_with_place(answer, decision, agent), rollouts=rollouts[key.tobytes()])
 
 
-@suggest_arguments
+@check_arguments
 @one_thread()
 def explain_episode(
     agent: Agent | Policy,
@@ -285,6 +284,8 @@ def steps_of(episode: Episode, steps: Sequence[int] | None) -> list[Decision]:
     if steps is None:
         return list(episode)
     expected = f"steps from 0 to {len(episode) - 1} of this episode"
+    if not isinstance(steps, Iterable):
+        raise InvalidInput.expected(f"a list of {expected}", brief(steps))
     numbers = {as_whole(step, expected) for step in steps}
     for step in numbers:
         if not 0 <= step < len(episode):

@@ -67,15 +67,17 @@ def outcome(
     """Return an outcome of an episode, as a foil: `explain(agent, [8, -8], foil=outcome("treasure >= 50"))`.
 
     Args:
-        text: Clauses joined by commas, all of which must hold: "treasure >= 50, time <= 10" (of the return; costs are
-            positive), "dominates treasure=8 time=8", "steps <= 10", "ends" (before the step limit), "takes down",
-            "never takes down", "takes release >= 30" (of a continuous action), "visits (3, 4)", "never visits (3, 4)",
-            "delivers" (what the command asks for, to 1 % of each objective's range).
+        text: Clauses joined by commas or "and", all of which must hold: "treasure >= 50, time <= 10" (of the return;
+            costs are positive), "dominates treasure=8 time=8", "steps <= 10", "ends" (before the step limit),
+            "takes down", "never takes down", "takes release >= 30" (of a continuous action), "visits (3, 4)",
+            "never visits (3, 4)", "delivers" (what the command asks for, to 1 % of each objective's range).
         visits: Functions of an observation; for each, a state for which it is true must be visited.
         never_visits: Functions of an observation; no state for which one is true may be visited.
         share: Share of the rollouts that must meet the outcome, in a stochastic environment.
     """
     given = [(p, required) for some, required in ((visits, True), (never_visits, False)) for p in _each(some)]
+    if not isinstance(text, str):
+        raise InvalidInput.expected('an outcome such as "treasure >= 50, time <= 10"', repr(text))
     clauses = ", ".join(part for part in map(str.strip, _split(text)) if part)
     if not clauses and not given:
         raise InvalidInput.expected('an outcome such as "treasure >= 50, time <= 10"', repr(text))
@@ -98,8 +100,8 @@ def _name(predicate: Predicate) -> str:
 
 
 def _split(text: str) -> list[str]:
-    """Return the clauses of a text; a comma inside of parentheses does not separate."""
-    return re.split(r",(?![^()]*\))", text)
+    """Return the clauses of a text, joined by commas or "and"; a comma inside of parentheses does not separate."""
+    return re.split(r",(?![^()]*\))|\s+and\s+", text)
 
 
 def read_outcome(outcome: Outcome, agent: Agent) -> Conditions:

@@ -23,6 +23,7 @@ from paretofoil.core.command import CommandSpace, as_points, as_vector
 from paretofoil.core.decision import Decision
 from paretofoil.core.errors import InvalidInput, as_whole, did_you_mean
 from paretofoil.core.feature import Features
+from paretofoil.core.json import brief
 from paretofoil.core.options import DEFAULTS, Options
 from paretofoil.core.policy import Policy, as_policy, query, tells_values
 from paretofoil.core.question import KAPPA, Question
@@ -249,7 +250,7 @@ def _by_name(action: str, names: Sequence[str] | None) -> int:
 
 def make_decision(
     subject: Subject,
-    decision: Decision | None,
+    decision: Any,
     state: Any,
     command: Any,
     collected: Any = None,
@@ -261,6 +262,8 @@ def make_decision(
     has no snapshot, and the action -1.
     """
     if decision is not None:
+        if not isinstance(decision, Decision):
+            raise InvalidInput.expected("a decision of a rollout, such as episode[0]", brief(decision))
         if any(value is not None for value in (state, command, collected, valid_actions)):
             raise InvalidInput.expected("either a decision, or a state and a command", "both")
         as_vector(decision.state, "the state")
@@ -270,7 +273,8 @@ def make_decision(
         state = np.ravel(state)
         command = features.complete(state, command)
     if state is None or command is None:
-        raise InvalidInput.expected("a decision, or a state and a command", "neither")
+        got = "neither" if state is None and command is None else f"no {'state' if state is None else 'command'}"
+        raise InvalidInput.expected("a decision, or a state and a command", got)
     if isinstance(subject, Agent) and valid_actions is None:
         return subject.decision_at(state, command, collected)
     vector = as_vector(command, "the command")

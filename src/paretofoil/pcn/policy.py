@@ -6,9 +6,10 @@ Imported networks may have more ReLU layers: before the two sigmoids, and after 
 
 The computation is plain NumPy, because searches query small batches thousands of times. The weights are float32 numbers
 and the computation is in float64, so that rounding hardly widens proofs. The result of a row must not depend on the
-other rows. OpenBLAS gives a row the same bits in any batch of at least two rows if the number of output columns is a
-multiple of 16: layers are therefore padded with zeros. OpenBLAS splits long sums at positions that depend on the batch:
-they are therefore split here.
+other rows. OpenBLAS gives a row the same bits in any batch of an even number of rows if the number of output columns is
+a multiple of 16: an odd batch is therefore computed with its last row twice, and layers are padded with zeros. On some
+processors, the last row of an odd batch has other bits. OpenBLAS splits long sums at positions that depend on the
+batch: they are therefore split here.
 """
 
 from collections.abc import Mapping, Sequence
@@ -152,8 +153,6 @@ class PCNPolicy:
     def _embed(self, states: np.ndarray) -> np.ndarray:
         """Return sigmoid(Ws s + bs) / 2, (N, padded hidden); the factor 1 / 2 is that of the command's sigmoid."""
         states = _rows(states, self.state_size, "states")
-        if len(states) == 1:
-            return self._embed(np.concatenate([states, states]))[:1]
         embedded = _through(states, self._padded[0])
         np.tanh(embedded, out=embedded)
         embedded += 1.0
@@ -162,8 +161,6 @@ class PCNPolicy:
 
     def _logits(self, embedded: np.ndarray, commands: np.ndarray) -> np.ndarray:
         commands = _rows(commands, self.command_size, "commands")
-        if len(commands) == 1:
-            return self._logits(np.concatenate([embedded, embedded]), np.concatenate([commands, commands]))[:1]
         _, command_layers, head = self._padded
         hidden = _through(commands, command_layers)
         np.tanh(hidden, out=hidden)
@@ -217,6 +214,9 @@ def _rows(values: np.ndarray, size: int, what: str) -> np.ndarray:
 
 def _through(values: np.ndarray, layers: Sequence[Layer]) -> np.ndarray:
     """Apply transposed layers to values (N, inputs), with a ReLU after each layer but the last."""
+    count = len(values)
+    if count % 2:
+        values = np.concatenate([values, values[-1:]])
     for i, (weight, bias) in enumerate(layers):
         if i > 0:
             np.maximum(values, 0.0, out=values)
@@ -225,7 +225,7 @@ def _through(values: np.ndarray, layers: Sequence[Layer]) -> np.ndarray:
             product += values[:, start : start + _INPUTS] @ weight[start : start + _INPUTS]
         product += bias
         values = product
-    return values
+    return values[:count]
 
 
 def _as_float64(layers: Layers) -> tuple[tuple[np.ndarray, ...], tuple[np.ndarray, ...]]:

@@ -63,6 +63,8 @@ def register_search(name: str, kind: Any, summary: str, preset: str | None = Non
         summary: What the search does, in a few words.
         preset: Settings by name (`kind.preset(preset, seed)`); None for the defaults of the class.
     """
+    if not isinstance(kind, str | type):
+        raise InvalidInput.expected('a class of searches, or "module:Class"', repr(kind))
     method = Method(name, kind, summary, preset)
     if name == AUTO or _methods.get(name, method) != method:
         raise InvalidInput.expected("a name that is not registered", repr(name))
@@ -98,6 +100,9 @@ def choose_search(search: "str | Search", policy: Any, seed: int = 0, *, finite:
     If all commands can be queried, because they are few (`finite`), "auto" is `exact` for black-box policies, too.
     """
     if not isinstance(search, str):
+        if isinstance(search, type) or not callable(getattr(search, "run", None)):
+            expected = "the name of a search, or a search with its settings, such as Exact()"
+            raise InvalidInput.expected(expected, repr(search))
         return search
     if search == AUTO:
         from paretofoil.core.policy import is_white_box

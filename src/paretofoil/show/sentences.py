@@ -457,7 +457,7 @@ class _Words:
                 subject = f"For the whole episode, this is {changes}; issued at the start, it"
         if start.leads_here is None:
             return f"{subject} may or may not lead to this state: the environment is random."
-        step = "" if self.question.step is None else f" at step {self.question.step}"
+        step = "" if self.question.step is None else " at this step"  # the page counts steps from 1
         return f"{subject} {f'also {leads}' if start.leads_here else does_not} this state{step}."
 
     def advice(self) -> str:

@@ -21,19 +21,24 @@ function proofLabel(agent, answer) {
   if (answer.status === "found")
     return ["open", `Found. A smaller change may exist${bound ? `, but none smaller than ${bound} (proven)` : ""}`];
   if (!bound) return ["open", "Found. A smaller change may exist"];
-  const larger = Math.max(0, answer.quoted.distance / answer.lower_bound - 1);
-  return ["proven", `Proven: at most ${percentUp(larger)} larger than the smallest change${within}`];
+  const smaller = 1 - answer.lower_bound / answer.quoted.distance;
+  if (smaller <= 0) return ["proven", `Proven: no smaller change works${within}`];
+  return ["proven", `Proven: no change that is more than ${percentUp(smaller)} smaller works${within}`];
 }
 
-/** Return a share in percent, rounded up: a proven bound must stay true. */
+/** Return a share in percent, rounded up to two digits, as the sentence does: a proven bound must stay true. */
 function percentUp(share) {
-  return `${Math.ceil(1000 * share - 1e-9) / 10} %`;
+  return percent(Math.max(share, 1e-4), Math.ceil);
 }
 
 /** Return a share in percent, rounded down to two digits. */
 function percentDown(share) {
+  return percent(share, Math.floor);
+}
+
+function percent(share, round) {
   const unit = 10 ** (Math.floor(Math.log10(100 * share)) - 1);
-  return `${Number((Math.floor((100 * share) / unit) * unit).toPrecision(2))} %`;
+  return `${Number((round((100 * share) / unit) * unit).toPrecision(2))} %`;
 }
 
 /** @param {import("./state.js").Store} store */

@@ -251,7 +251,8 @@ export function createController(store) {
       if (!signal.aborted) store.set({ answer: { ...IDLE, status: "done", result } });
     } catch (error) {
       const status = error.name === "AbortError" ? "cancelled" : "failed";
-      if (foreground.signal === signal) store.set({ answer: { ...IDLE, status, error } });
+      const isCurrent = foreground.signal === signal && store.get().foil === foil; // else another episode is shown
+      if (isCurrent) store.set({ answer: { ...IDLE, status, error } });
     }
     if (!signal.aborted) timer = setTimeout(precompute, DELAY);
   }

@@ -42,8 +42,8 @@ export function createSpaceControls(store, controller, canvas, onRelease) {
   const reset = button("Reset", () => controller.moveProbe(null));
 
   const zoom = (factor) => store.set({ zoom: Math.max(1, zoomOf(store.get()) * factor) });
-  const closer = button("+", () => zoom(2), { class: "round", "aria-label": "Zoom in" });
-  const wider = button("−", () => zoom(0.5), { class: "round", "aria-label": "Zoom out" });
+  const closer = button("+", () => zoom(2), { class: "round", title: "Zoom in", "aria-label": "Zoom in" });
+  const wider = button("−", () => zoom(0.5), { class: "round", title: "Zoom out", "aria-label": "Zoom out" });
 
   /** Move the draggable command to these values of the two axes. */
   function moveTo(values) {

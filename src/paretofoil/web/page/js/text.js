@@ -19,9 +19,11 @@ export function short(value, digits = 4) {
   return Math.abs(rounded) >= 10 ** digits ? value.toFixed(0) : String(rounded);
 }
 
-/** Return the amount with its unit: "8", "3 steps", "9.7 %". */
+/** Return the amount with its unit: "8", "3 steps", "9.7 %", "1 step over budget" of a cost that is never negative. */
 export function quantity(objective, value, digits = 3) {
   const number = amount(objective, value);
+  if (objective.cost && number < 0 && (objective.natural_high ?? 0) <= 0)
+    return `${quantity(objective, -value, digits)} over budget`;
   if (objective.probability) return `${digits > 3 ? short(number, digits) : tenths(number)} %`;
   const shown = short(number, digits);
   return objective.unit ? `${shown} ${unit(objective, shown)}` : shown;
