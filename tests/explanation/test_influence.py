@@ -1,7 +1,7 @@
 """Influence: what is claimed about a decision holds on the policy itself, for every kind of policy."""
 
 import sys
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from types import ModuleType
 
 import numpy as np
@@ -241,7 +241,7 @@ def test_what_makes_no_sense_is_refused(wrong: dict[str, float], words: str) -> 
         pf.influence(DIAGONAL, decision([0.1, 0.1]), space=UNIT, **wrong)  # type: ignore[arg-type]
     with pytest.raises(pf.InvalidInput, match="expected the command space of the policy"):
         pf.influence(DIAGONAL, decision([0.1, 0.1]))
-    with pytest.raises(pf.InvalidInput, match="expected 2 action names"):
+    with pytest.raises(pf.InvalidInput, match="expected 2 different action names"):
         pf.influence(DIAGONAL, decision([0.1, 0.1]), space=UNIT, actions=["only one"])
 
 
@@ -341,6 +341,17 @@ def test_a_profile_has_a_moment_for_each_time_that_is_asked_about(monkeypatch: p
     assert seen == [(0, 2), (1, 2), (2, 2)]
     assert profile.inert() == [decision.step for decision in profile.steps if decision.inert]
     assert len(profile.to_frame()) == sum(len(decision.shares) for decision in profile.steps)
+
+
+def test_processes_that_share_the_steps_give_the_same_profile() -> None:
+    agent = pf.load_agent("branch-path")
+    own, shared = (
+        replace(profile, steps=tuple(replace(step, seconds=0.0) for step in profile.steps)).to_json()
+        for profile in (pf.influence_episode(agent, (1, 3), samples=100, workers=n, seconds=60) for n in (1, 2))
+    )
+    assert own == shared
+    with pytest.raises(pf.InvalidInput, match="at least 1 worker, got 0"):
+        pf.influence_episode(agent, (1, 3), workers=0)
 
 
 def test_that_no_preferences_change_the_action_is_proven_of_values_that_depend_on_them() -> None:

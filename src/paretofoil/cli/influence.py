@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING, Annotated, Any
 import typer
 
 from paretofoil.cli.console import bars, print_rows, say, write_figure
-from paretofoil.cli.options import AgentName, AllowImport, Box, Plot, Quiet, Seed, StartCommand
+from paretofoil.cli.options import AgentName, AllowImport, Box, Plot, Quiet, Seed, StartCommand, Workers
 from paretofoil.core.errors import InvalidInput
 from paretofoil.core.options import DEFAULTS
 
@@ -24,6 +24,7 @@ def influence(
     samples: Annotated[int, typer.Option(help="Number of random commands to query the policy with.")] = 10_000,
     box: Box = DEFAULTS.box,
     seed: Seed = 0,
+    workers: Workers = None,
     as_json: Annotated[bool, typer.Option("--json", help="Print JSON.")] = False,
     plot: Plot = None,
     quiet: Quiet = False,
@@ -49,6 +50,7 @@ def influence(
             samples=samples,
             seed=seed,
             box=box,  # type: ignore[arg-type]  # checked there
+            workers=workers,
             progress=start(loaded.name),
         )
     if as_json:

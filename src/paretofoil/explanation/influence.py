@@ -2,6 +2,7 @@
 
 import itertools
 import math
+import os
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass, fields, replace
 from typing import Any, overload
@@ -27,6 +28,7 @@ from paretofoil.core.influence import (
 from paretofoil.core.options import Box, Limits, Options, Stop, as_seconds, now
 from paretofoil.core.policy import WhiteBoxPolicy, as_policy, greedy_action, is_white_box, tells_values
 from paretofoil.core.question import CHUNK, Question, QuestionBatch
+from paretofoil.core.threads import one_thread
 from paretofoil.explanation.amount_influence import influence_on_amounts
 from paretofoil.explanation.ask import action_names, ask
 from paretofoil.explanation.explain import steps_of
@@ -46,6 +48,8 @@ _BOXES, _PER_BOX = 512, 16
 commands in each."""
 _CLOSEST = 100
 """Number of random commands that are candidates for the nearest command that changes the action."""
+_STEPS_PER_PROCESS = 4
+"""A process for fewer steps takes longer to start than it saves."""
 _ROUNDING = 1.02
 """The rounded nearest command may be farther than the nearest one by at most this factor."""
 _VALUES = 512
@@ -151,21 +155,33 @@ def influences(
     box: Box,
     space: CommandSpace | None = None,
     actions: Sequence[str] | None = None,
+    *,
+    workers: int | None = 1,
 ) -> Iterator[Influence]:
-    """Yield the influence of the command at each decision; counterfactuals are searched for all of them at once."""
-    regions = [make_region(subject, decision, Options(kappa=0.0, box=box), space) for decision in decisions]
-    computations = [_Computation(region, effort) for region in regions]
-    foils = [foil for computation in computations for foil in computation.foils]
-    answers = iter(ask(foils, replace(_SEARCH, seed=effort.seed)))
-    found = [[next(answers).command for _ in computation.foils] for computation in computations]
-    for decision, computation, commands in zip(decisions, computations, found, strict=True):
-        yield computation.run(
-            [command for command in commands if command is not None],
-            agent=subject.name if isinstance(subject, Agent) else "",
-            step=decision.step,
-            collected=decision.collected if decision.collected.any() else None,
-            actions=action_words(subject, actions)[0],
+    """Yield the influence of the command at each decision, in order; see `influence_episode` for `workers`."""
+    name, words = subject.name if isinstance(subject, Agent) else "", action_words(subject, actions)[0]
+    tasks = (
+        (
+            make_region(subject, decision, Options(kappa=0.0, box=box), space),
+            effort,
+            {"agent": name, "step": decision.step, "collected": decision.collected, "actions": words},
         )
+        for decision in decisions
+    )
+    processes = min(workers or os.cpu_count() or 1, len(decisions) // _STEPS_PER_PROCESS)
+    if processes <= 1:
+        yield from itertools.starmap(_measure, tasks)
+        return
+    from joblib import Parallel, delayed  # not needed for one process
+
+    # Idle processes end soon, even if this one was killed.
+    parallel = Parallel(processes, "loky", return_as="generator", batch_size=1, idle_worker_timeout=10)
+    yield from parallel(delayed(_measure)(*task) for task in tasks)
+
+
+def _measure(question: Question, effort: InfluenceEffort, names: dict[str, Any]) -> Influence:
+    with one_thread():
+        return _Computation(question, effort).run(**names)
 
 
 def _influence_on_amounts(
@@ -188,6 +204,7 @@ def influence_episode(
     samples: int = InfluenceEffort.samples,
     seed: int = InfluenceEffort.seed,
     box: Box = "reachable",
+    workers: int | None = 1,
     progress: Callable[[int, int], None] = lambda done, total: None,
 ) -> InfluenceProfile:
     """Return how much the command matters at each step of an episode.
@@ -198,9 +215,13 @@ def influence_episode(
         episode: A rollout, or the command of one.
         steps: Steps of the episode; all if omitted.
         seed: Seed of the random commands and of the rollout.
+        workers: Maximum number of processes that share the steps; None for one per core. The result does not depend
+            on it, unless a proof reaches its time limit.
         progress: Called with the number of steps that are done and the number of all steps.
     """
     effort = InfluenceEffort(seconds, undecided, samples, seed)  # checked before anything is rolled out
+    if workers is not None and as_whole(workers, "workers to be a whole number") < 1:
+        raise InvalidInput.expected("at least 1 worker", workers)
     if not isinstance(agent, Agent):
         raise InvalidInput.expected("an agent with an environment (for a policy, use influence)", type(agent).__name__)
     if agent.actor is not None:
@@ -210,7 +231,7 @@ def influence_episode(
         episode = rollout(agent, episode, seed=seed)
     decisions, found = steps_of(episode, steps), []
     progress(0, len(decisions))
-    for one in influences(agent, decisions, effort, box):
+    for one in influences(agent, decisions, effort, box, workers=workers):
         found.append(one)
         progress(len(found), len(decisions))
     return profile_of(agent, episode, found)
@@ -253,28 +274,14 @@ class _Computation:
         [self.scores] = self.batch.scores_at(np.zeros(1, dtype=int), question.command[None], "original")
         self.chosen = greedy_action(self.scores, question.valid_actions)
 
-    @property
-    def foils(self) -> list[Question]:
-        """The questions about each other valid action."""
-        return [replace(self.question, foil=int(a), kappa=0.0) for a in self.valid if a != self.chosen]
-
-    def run(
-        self,
-        counterfactuals: Sequence[np.ndarray],
-        *,
-        agent: str,
-        step: int,
-        collected: np.ndarray | None,
-        actions: Sequence[str] | None,
-    ) -> Influence:
-        """Return the influence, given commands that were found to change the action."""
+    def run(self, *, agent: str, step: int, collected: np.ndarray, actions: Sequence[str] | None) -> Influence:
         began, question = now(), self.question
         drawn = random_commands(question, self.effort.samples, np.random.default_rng(self.effort.seed))
         sampled = actions_at(self.batch, drawn, "sample")
         lines = single_objectives(self.batch, self.chosen, self.effort.seconds / 4)
         changing = drawn[sampled != self.chosen]
         closest = np.argsort(question.space.distance(changing, question.command), kind="stable")[:_CLOSEST]
-        nearest = self._nearest([*changing[closest], *counterfactuals, *switching_commands(question, lines)])
+        nearest = self._nearest([*changing[closest], *self._counterfactuals(), *switching_commands(question, lines)])
         bounds = self._prove(known=nearest is not None)
         if nearest is None and bounds.leaves is not None:
             nearest = self._nearest([*self._undecided_commands(bounds.leaves)])
@@ -283,7 +290,7 @@ class _Computation:
         return Influence(
             agent=agent,
             step=step,
-            collected=collected,
+            collected=collected if collected.any() else None,
             objectives=question.space.command_objectives,
             actions=action_names(actions, len(self.scores)),
             chosen=self.chosen,
@@ -300,6 +307,15 @@ class _Computation:
             preferences=question.space.simplex,
             constraints=question.space.constraint_texts,
         )
+
+    def _foils(self) -> list[Question]:
+        """Return the questions about each other valid action."""
+        return [replace(self.question, foil=int(a), kappa=0.0) for a in self.valid if a != self.chosen]
+
+    def _counterfactuals(self) -> list[np.ndarray]:
+        """Return the commands that a search finds for each foil."""
+        answers = ask(self._foils(), replace(_SEARCH, seed=self.effort.seed))
+        return [answer.command for answer in answers if answer.command is not None]
 
     def _undecided_commands(self, leaves: Leaves) -> np.ndarray:
         """Return random commands in the boxes with the largest undecided share of other actions: (N, d)."""
@@ -358,7 +374,7 @@ class _Computation:
 
     def _prove_inert(self) -> _Bounds:
         """Return the bounds for preferences: an action that is proven infeasible has the upper bound 0."""
-        foils = self.foils
+        foils = self._foils()
         batch = QuestionBatch(foils)
         batch.keep_clear(self.batch.clearance)
         findings = Exact(seed=self.effort.seed).run(batch, Limits(self.effort.seconds / len(foils)))
@@ -427,16 +443,18 @@ def with_value(question: Question, i: int, values: np.ndarray) -> np.ndarray:
 def _switch(batch: QuestionBatch, chosen: int, i: int, values: np.ndarray) -> Switch | None:
     """Return the first switch along values (N,), which are sorted by their distance from the command's value."""
     question, end = batch.questions[0], float(values[-1])
-    same, other, action = question.command[i], None, chosen
+    same, action = question.command[i], chosen
+    other: float | None = None
     for _ in range(1 + _REFINEMENTS):
         actions = actions_at(batch, with_value(question, i, values), "alone")
         hits = np.flatnonzero(actions != chosen)
         if len(hits):
             first = int(hits[0])
-            same, other, action = values[first - 1] if first else same, values[first], int(actions[first])
+            same, other, action = values[first - 1] if first else same, float(values[first]), int(actions[first])
         elif other is None:
             return None
         values = same + (other - same) * np.arange(1, _PARTS + 1) / _PARTS
+    assert other is not None
     if not question.space.is_box and not question.space.simplex:
         other = with_value(question, i, np.array([other]))[0, i]  # the policy was queried there
         if question.space.whole[i]:

@@ -231,7 +231,7 @@ def _influence(agent: Agent, request: Request, report: Report) -> dict[str, Any]
         return {"influence": {"steps": ranges}}
     found: list[Influence] = []
     effort = InfluenceEffort(seconds=request["seconds"], seed=request["seed"])
-    for one in influences(agent, [episode[step] for step in steps], effort, "reachable"):
+    for one in influences(agent, [episode[step] for step in steps], effort, "reachable", workers=2):
         found.append(one)
         report(len(found) / len(steps), [one.to_dict()])
     return {"influence": profile_of(agent, episode, found).to_dict()}
