@@ -8,7 +8,7 @@ from arguments import arguments
 
 import paretofoil as pf
 from paretofoil.agents.agent import rollouts
-from paretofoil.core.errors import MOST_SEED
+from paretofoil.core.errors import MAX_SEED
 from paretofoil.pcn.config import TrainConfig
 
 
@@ -31,7 +31,7 @@ def with_seed(agent: pf.Agent, seed: Any) -> dict[str, Any]:
 @pytest.mark.parametrize("door", ["rollout", "explain", "influence", "never", "training"])
 @pytest.mark.parametrize(
     ("seed", "words"),
-    [(-1, "a seed of at least 0, got -1"), (MOST_SEED + 1, "at most 9223372036854775807"), (1.5, "whole number")],
+    [(-1, "a seed of at least 0, got -1"), (MAX_SEED + 1, "at most 9223372036854775807"), (1.5, "whole number")],
 )
 def test_a_seed_that_no_generator_takes_is_refused(agent: pf.Agent, door: str, seed: Any, words: str) -> None:
     with pytest.raises(pf.InvalidInput, match=words):
@@ -39,7 +39,7 @@ def test_a_seed_that_no_generator_takes_is_refused(agent: pf.Agent, door: str, s
 
 
 @pytest.mark.parametrize("door", ["rollout", "explain", "influence", "never", "training"])
-@pytest.mark.parametrize("seed", [MOST_SEED, np.int64(3)], ids=str)
+@pytest.mark.parametrize("seed", [MAX_SEED, np.int64(3)], ids=str)
 def test_every_other_seed_is_taken(agent: pf.Agent, door: str, seed: Any) -> None:
     with_seed(agent, seed)[door]()
 

@@ -23,7 +23,7 @@ from paretofoil.agents.agent import Agent, check_commands
 from paretofoil.core.amounts import ActionSpace
 from paretofoil.core.command import CommandSpace, Objective
 from paretofoil.core.errors import InvalidInput, did_you_mean
-from paretofoil.core.files import write_whole
+from paretofoil.core.files import write_atomically
 from paretofoil.core.json import Document, brief, brief_words, read_document
 from paretofoil.envs.catalogue import outline
 from paretofoil.pcn.policy import PCN, PCNActor, PCNPolicy
@@ -185,8 +185,8 @@ def save_agent(agent: Agent, folder: str | Path) -> Path:
     AgentDocument.from_json(document)  # an agent that cannot be read is not written
     target = Path(folder)
     target.mkdir(parents=True, exist_ok=True)
-    write_whole(target / WEIGHTS, save_tensors(dict(agent.policy.arrays())))
-    write_whole(target / DESCRIPTION, (document + "\n").encode())
+    write_atomically(target / WEIGHTS, save_tensors(dict(agent.policy.arrays())))
+    write_atomically(target / DESCRIPTION, (document + "\n").encode())
     return target
 
 

@@ -146,7 +146,7 @@ def _amount_question(
         foil = directions[foil]
     limits = make_limits(foil, possible, now, kappa)
     policy = FoilPolicy.of(actor, limits)
-    if policy.is_kept(now):
+    if policy.is_met(now):
         chosen = zip(possible.clip(now), possible.names, strict=True)
         got = f"{policy.names[0]}: it chooses {' and '.join(f'{amount:.4g} of {name}' for amount, name in chosen)}"
         raise InvalidInput.expected("a foil that the action does not fulfil already", got)

@@ -16,7 +16,7 @@ from safetensors import SafetensorError, safe_open
 from safetensors.numpy import save
 
 from paretofoil.core.errors import InvalidInput
-from paretofoil.core.files import write_whole
+from paretofoil.core.files import write_atomically
 from paretofoil.core.json import Count, Fraction, brief, brief_words, read_value
 from paretofoil.envs.batch import BatchEnv
 from paretofoil.pcn.config import TrainConfig
@@ -82,7 +82,7 @@ def write_checkpoint(
     """Write the file atomically: after a crash, the old file remains."""
     contiguous = {name: np.ascontiguousarray(value) for name, value in arrays.items()}
     text = json.dumps({"schema": SCHEMA, **asdict(header), "generator": generator}, allow_nan=False)
-    write_whole(path, save(contiguous, metadata={_HEADER: text}))
+    write_atomically(path, save(contiguous, metadata={_HEADER: text}))
 
 
 def read_checkpoint(path: Path, environment: str = "") -> tuple[dict[str, np.ndarray], Header, np.random.Generator]:

@@ -16,7 +16,7 @@ from paretofoil.proof.networks import MarginNetwork, OddsNetwork
 if TYPE_CHECKING:
     from paretofoil.proof.kernels import Chain
 
-MOST_UNITS = 128
+MAX_UNITS = 128
 """Wider networks are bounded in NumPy, whose products of matrices are faster then."""
 
 kernels: Any = None
@@ -43,7 +43,7 @@ def chain_of(network: MarginNetwork | OddsNetwork) -> "Chain | None":
         return None
     weights, biases, activations, pads = network.layers
     sizes = [weights[0].shape[-1], *map(len, biases)]
-    if max(sizes) > MOST_UNITS or not all(kind in kernels.KINDS for kind in activations):
+    if max(sizes) > MAX_UNITS or not all(kind in kernels.KINDS for kind in activations):
         return None
     kinds = np.array([kernels.KINDS[kind] for kind in activations], dtype=np.int64)
     parts: list[np.ndarray] = []

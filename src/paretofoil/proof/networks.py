@@ -132,7 +132,7 @@ class MarginNetwork:
 
     def negated(self) -> "MarginNetwork":
         """Return the network with the signs of all margins changed."""
-        return replace(self, program=replace(self.program, output=self.program.output.each(np.negative)))
+        return replace(self, program=replace(self.program, output=self.program.output.map(np.negative)))
 
     def upper_bounds(
         self, low: np.ndarray, high: np.ndarray, level: float | None = None, cap: Cap | None = None

@@ -93,7 +93,7 @@ def open_to_read(path: Path, what: str) -> Iterator[sqlite3.Connection]:
         connection.close()
 
 
-def check_whole(connection: sqlite3.Connection, path: Path) -> None:
+def check_intact(connection: sqlite3.Connection, path: Path) -> None:
     """Raise an error if pages of the file are damaged."""
     [first, *_] = [str(line) for (line,) in connection.execute("PRAGMA quick_check(1)")]
     if first != "ok":

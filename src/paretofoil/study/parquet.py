@@ -8,7 +8,7 @@ from pathlib import Path
 from typing import Any
 
 from paretofoil.core.errors import InvalidInput
-from paretofoil.core.files import write_whole
+from paretofoil.core.files import write_atomically
 from paretofoil.core.json import brief_words, read_document, read_value
 from paretofoil.study.store import Row, Run, read_about, read_row, read_rows, read_runs
 from paretofoil.study.study import read_configuration
@@ -48,7 +48,7 @@ def write_parquet(path: Path, columns: Mapping[str, Sequence[Any]], about: Mappi
     file = io.BytesIO()
     table = pyarrow.table(columns).replace_schema_metadata({ABOUT: json.dumps(about)})
     parquet.write_table(table, file, compression="zstd", compression_level=9)
-    write_whole(path, file.getvalue())
+    write_atomically(path, file.getvalue())
 
 
 def open_parquet(path: Path, what: str) -> tuple[Any, Any]:

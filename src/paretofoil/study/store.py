@@ -16,7 +16,7 @@ from paretofoil.core.answer import Answer, Status
 from paretofoil.core.errors import InvalidInput
 from paretofoil.core.json import Count, brief, read_document, read_value
 from paretofoil.study.case import Case
-from paretofoil.study.database import Database, StoreError, check_whole, has_tables, open_to_read
+from paretofoil.study.database import Database, StoreError, check_intact, has_tables, open_to_read
 from paretofoil.study.study import check_same, read_configuration
 
 SCHEMA = "paretofoil/study/6"
@@ -248,7 +248,7 @@ def _reading(path: str | Path) -> Iterator[tuple[sqlite3.Connection, dict[str, A
 
 def _read_about(connection: sqlite3.Connection, path: Path) -> dict[str, Any]:
     """Return schema, configuration and sources of a study's file; refuse any other file."""
-    check_whole(connection, path)
+    check_intact(connection, path)
     schema = next((name for tables, name in SCHEMAS.items() if has_tables(connection, tables)), None)
     if schema is None:
         raise InvalidInput.expected(f"{path} to be a study's file of schema {SCHEMA}", "a SQLite file of other tables")

@@ -194,12 +194,12 @@ def describe_search(search: Any) -> dict[str, Any]:
     return {"class": type(search).__name__, **described}
 
 
-MOST_WORK = 1_000_000
+MAX_WORK = 1_000_000
 """Largest number of queries, steps or the like in a stored search: a file must not make a search run for ever."""
-MOST_WORK_OF = {"max_boxes": 10_000_000, **dict.fromkeys(("binary_search_steps", "max_iter", "bisections"), 1_000)}
-MOST_WORK_OF |= {"max_halving": 100, "max_doubling": 100}
+MAX_WORK_OF = {"max_boxes": 10_000_000, **dict.fromkeys(("binary_search_steps", "max_iter", "bisections"), 1_000)}
+MAX_WORK_OF |= {"max_halving": 100, "max_doubling": 100}
 """Other limits, of settings that cost less or that multiply each other."""
-MOST_VALUES = 1_000
+MAX_VALUES = 1_000
 """Largest number of values of one setting."""
 
 
@@ -234,9 +234,9 @@ def _read_setting(name: str, hint: Any, value: Any) -> Any:
             raise InvalidInput.expected(f"{name} to be a {nested.__name__}", brief(value))
         return setting
     setting = read_value(hint, value, name)
-    if isinstance(setting, tuple) and len(setting) > MOST_VALUES:
-        raise InvalidInput.expected(f"{name} of at most {MOST_VALUES:,} values", f"{len(setting):,}")
-    most = MOST_WORK_OF.get(name, MOST_WORK)
+    if isinstance(setting, tuple) and len(setting) > MAX_VALUES:
+        raise InvalidInput.expected(f"{name} of at most {MAX_VALUES:,} values", f"{len(setting):,}")
+    most = MAX_WORK_OF.get(name, MAX_WORK)
     if name != "seed" and any(type(item) is int and abs(item) > most for item in np.atleast_1d(setting).tolist()):
         raise InvalidInput.expected(f"{name} of at most {most:,}", brief(value))
     return setting
