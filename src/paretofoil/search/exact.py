@@ -127,7 +127,7 @@ class Exact(Search):
         least = min(self.slack, _SLACK_SHARE * kappa) if kappa and tells_values(question.policy) else self.slack
         slack = slack_for(measured, batch.clearance, least)
         parts = region_facets(question), whole_grid(question)
-        safe = Claim(network.with_rounding(None), *question.room, kappa + slack, batch.norm, *parts)
+        safe = Claim(network.without_rounding(), *question.room, kappa + slack, batch.norm, *parts)
         bare = replace(safe, level=kappa + max(slack / 10, batch.clearance))
         left = None if limits.queries is None else max(0, limits.queries - queries - PROBES)
         budget = Budget(batch, rows=np.array([row]), most=left)
