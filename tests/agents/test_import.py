@@ -290,7 +290,7 @@ BROKEN: dict[str, tuple[bytes, str]] = {
     "too few numbers": (changed("data/0", b"\0" * 8), "numbers for s_emb weight, got 2"),
     "other bytes": (changed("byteorder", b"big"), "little-endian numbers, got byte order b'big'"),
     "compressed": (rewritten(VALID, lambda _, old: old, zipfile.ZIP_DEFLATED), "got a compressed file"),
-    "an empty pickle": (changed("data.pkl", b""), "a complete pickle, got a broken one"),
+    "an empty pickle": (changed("data.pkl", b""), "a complete pickle, got a damaged pickle"),
     "half a pickle": (rewritten(VALID, lambda name, old: old[: 3000 if name == "data.pkl" else None]), "pickle"),
     "a large pickle": (changed("data.pkl", b"N" * (1 << 19)), "a pickle of at most 262144 bytes"),
     "not finite": (changed("data/1", np.full(24, np.nan, "<f4").tobytes()), "to be finite float32 numbers"),
