@@ -101,9 +101,9 @@ class Elementwise:
         """Return the values at points."""
         return ACTIVATIONS[self.function](x)
 
-    def pull(self, rows: np.ndarray, given: Arrays, output: np.ndarray) -> tuple[np.ndarray, ...]:
+    def pull(self, rows: np.ndarray, operands: Arrays, output: np.ndarray) -> tuple[np.ndarray, ...]:
         """Return the derivatives by each operand, given the derivatives `rows` by the output: the chain rule."""
-        return (rows * _DERIVATIVES[self.function](given[0], output),)
+        return (rows * _DERIVATIVES[self.function](operands[0], output),)
 
     def error(self, low: Arrays, high: Arrays, errors: Arrays) -> np.ndarray:
         """Return the largest error of the output, for operands between low and high with these errors."""
@@ -146,9 +146,11 @@ class Product:
         """Repeat the numbers of each output (..., n) for each of its products: (..., n x terms)."""
         return rows if self.terms == 1 else np.repeat(rows, self.terms, axis=-1)
 
-    def pull(self, rows: np.ndarray, given: Arrays, output: np.ndarray) -> tuple[np.ndarray, ...]:
+    def pull(self, rows: np.ndarray, operands: Arrays, output: np.ndarray) -> tuple[np.ndarray, ...]:
         rows = self.spread(rows)
-        return (2.0 * rows * given[0],) if len(given) == 1 else (rows * given[1], rows * given[0])
+        if len(operands) == 1:
+            return (2.0 * rows * operands[0],)
+        return rows * operands[1], rows * operands[0]
 
     def error(self, low: Arrays, high: Arrays, errors: Arrays) -> np.ndarray:
         sizes = [np.maximum(np.abs(least), np.abs(most)) for least, most in zip(low, high, strict=True)]
@@ -176,7 +178,7 @@ class Softmax:
         weights = np.exp(groups - groups.max(axis=-1, keepdims=True))
         return (weights / weights.sum(axis=-1, keepdims=True)).reshape(x.shape)
 
-    def pull(self, rows: np.ndarray, given: Arrays, output: np.ndarray) -> tuple[np.ndarray, ...]:
+    def pull(self, rows: np.ndarray, operands: Arrays, output: np.ndarray) -> tuple[np.ndarray, ...]:
         weighted = rows * output
         shares = self.groups(output) * self.groups(weighted).sum(axis=-1, keepdims=True)
         return (weighted - shares.reshape(weighted.shape),)
@@ -369,18 +371,18 @@ class Program:
 
     def run(self, points: np.ndarray) -> tuple[list[np.ndarray], list[list[np.ndarray]]]:
         """Return the values (..., N, size) of all nodes at points (..., N, d), and those of the operands of each."""
-        values, given = [points], []
+        values, operands = [points], []
         for node in self.nodes:
-            given.append([operand(values) for operand in node.operands])
-            values.append(node.kind.points(*given[-1]))
-        return values, given
+            operands.append([operand(values) for operand in node.operands])
+            values.append(node.kind.points(*operands[-1]))
+        return values, operands
 
     def logits(self, commands: np.ndarray) -> np.ndarray:
         """Return the outputs (N, outputs) at commands (N, d)."""
         return self.output(self.run(commands)[0])
 
     def slopes(
-        self, values: Arrays, given: Sequence[Arrays], rows: Mapping[int, np.ndarray], *, several: bool
+        self, values: Arrays, operands: Sequence[Arrays], rows: Mapping[int, np.ndarray], *, several: bool
     ) -> np.ndarray:
         """Return derivatives by the input, given derivatives `rows` by the nodes and the results of `run`.
 
@@ -390,7 +392,7 @@ class Program:
         for k in range(len(self.nodes), 0, -1):
             if k not in derivatives:
                 continue
-            node, inside, result = self.nodes[k - 1], given[k - 1], values[k]
+            node, inside, result = self.nodes[k - 1], operands[k - 1], values[k]
             if several:
                 inside, result = [x[..., None, :] for x in inside], result[..., None, :]
             for operand, pulled in zip(node.operands, node.kind.pull(derivatives.pop(k), inside, result), strict=True):
@@ -402,21 +404,21 @@ class Program:
     def inputs(self, commands: np.ndarray) -> np.ndarray:
         """Return the inputs (N, units) of all functions that bend at 0, at commands (N, d)."""
         turns = [isinstance(node.kind, Elementwise) and node.kind.function in _TURNS for node in self.nodes]
-        given = self.run(commands)[1] if any(turns) else []
-        return np.concatenate([commands[:, :0], *(given[k][0] for k, turn in enumerate(turns) if turn)], axis=1)
+        operands = self.run(commands)[1] if any(turns) else []
+        return np.concatenate([commands[:, :0], *(operands[k][0] for k, turn in enumerate(turns) if turn)], axis=1)
 
     def errors(self, commands: np.ndarray) -> np.ndarray:
         """Return the largest rounding errors (N, outputs) of the deployed logits; infinite if unknown."""
-        values, given = self.run(commands)
+        values, operands = self.run(commands)
         if self.rounding is None or self.error is None:
             return np.full((len(commands), self.num_outputs), np.inf)
         errors = [np.zeros_like(commands)]
         for k, node in enumerate(self.nodes):
             sizes = [np.abs(value) + error for value, error in zip(values, errors, strict=False)]
             off = [a.moved_by(errors) + e(sizes) for a, e in zip(node.operands, node.errors, strict=True)]
-            low, high = ([x + s * e for x, e in zip(given[k], off, strict=True)] for s in (-1.0, 1.0))
+            low, high = ([x + s * e for x, e in zip(operands[k], off, strict=True)] for s in (-1.0, 1.0))
             moved = node.error(low, high, off)
-            reach = [np.abs(x) + e for x, e in zip(given[k], off, strict=True)]
+            reach = [np.abs(x) + e for x, e in zip(operands[k], off, strict=True)]
             errors.append(moved + node.slip * node.kind.size(reach, np.abs(values[k + 1]) + moved))
         sizes = [np.abs(value) + error for value, error in zip(values, errors, strict=True)]
         error = self.output.moved_by(errors) + self.error(sizes)

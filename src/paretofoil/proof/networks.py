@@ -94,19 +94,19 @@ class MarginNetwork:
 
     def margins_and_slopes(self, z: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
         """Return the margins (N, rivals) at changes z (N, d), and their derivatives (N, rivals, d)."""
-        values, given = self.program.run(z)
+        values, operands = self.program.run(z)
         margins = self.program.output(values)
         rows = {k: weight[..., None, :, :] for k, weight in self.program.output.weights.items()}
-        slopes = self.program.slopes(values, given, rows, several=True)
+        slopes = self.program.slopes(values, operands, rows, several=True)
         return margins, spread(slopes, (*margins.shape, z.shape[-1]))
 
     def smallest_and_slopes(self, z: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
         """Return the smallest margin (..., N) at changes z (..., N, d), and its derivatives (..., N, d)."""
-        values, given = self.program.run(z)
+        values, operands = self.program.run(z)
         margins = self.program.output(values)
         rival = margins.argmin(axis=-1)[..., None]
         rows = {k: np.take_along_axis(weight, rival, axis=-2) for k, weight in self.program.output.weights.items()}
-        slopes = self.program.slopes(values, given, rows, several=False)
+        slopes = self.program.slopes(values, operands, rows, several=False)
         return np.take_along_axis(margins, rival, axis=-1)[..., 0], slopes
 
     def only(self, rivals: int | slice | list[int]) -> "MarginNetwork":
