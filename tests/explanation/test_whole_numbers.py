@@ -88,7 +88,7 @@ REFUSED: list[tuple[str, dict[str, Any], str]] = [
     ("never", {"seconds": np.inf}, f"{SECONDS} inf"),
     ("never", {"max_boxes": -1}, "max_boxes of at least 1, got -1"),
     ("never", {"max_boxes": "a"}, "max_boxes to be a whole number, got 'a'"),
-    ("policy", {"valid_actions": [0.5, 1]}, r"valid actions by their numbers, got 0\.5"),
+    ("policy", {"valid_actions": [0.5, 1]}, r"valid actions as whole numbers, got 0\.5"),
     ("limits", {"seconds": "a"}, f"{SECONDS} 'a'"),
     ("limits", {"queries": 1.5}, r"queries that is a whole number, got 1\.5"),
 ]
@@ -122,7 +122,7 @@ def test_it_is_refused_before_anything_is_rolled_out(
 
 
 def test_a_question_with_a_valid_action_that_is_no_number_is_refused(agent: pf.Agent) -> None:
-    with pytest.raises(pf.InvalidInput, match=r"valid actions by their numbers, got 0\.5"):
+    with pytest.raises(pf.InvalidInput, match=r"valid actions as whole numbers, got 0\.5"):
         pf.Question(agent.policy, np.zeros(2), agent.front[0], 1, (0.5, 1), agent.space)  # type: ignore[arg-type]
 
 

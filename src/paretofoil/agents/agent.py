@@ -112,7 +112,7 @@ class Agent:
         """The search region of the paper, which defines the scale of distances in the paper."""
         if self.environment.paper_box is None or self.horizon:
             got = f"{self.name} with a horizon" if self.horizon else f"{self.name} in {self.environment.name}"
-            raise InvalidInput.expected("an agent in an environment for which the paper has a box", got)
+            raise InvalidInput.expected("an agent without a horizon, in an environment with a box in the paper", got)
         low, high = map(np.array, self.environment.paper_box)
         return CommandSpace(low, high, self.space.objectives)
 

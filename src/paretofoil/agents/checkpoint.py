@@ -271,7 +271,7 @@ def _open_archive(data: bytes) -> Read:
         raise InvalidInput.expected("an archive of torch.save", f"{len(data):,} bytes of another format") from None
     folders = [name.removesuffix("/data.pkl") for name in files.namelist() if name.endswith("/data.pkl")]
     if len(folders) != 1:
-        raise InvalidInput.expected("an archive of torch.save with one data.pkl", len(folders))
+        raise InvalidInput.expected("an archive of torch.save with one data.pkl", f"{len(folders)} of them")
     [folder] = folders
 
     def read(name: str) -> bytes:

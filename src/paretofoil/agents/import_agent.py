@@ -18,7 +18,7 @@ from paretofoil.agents.checkpoint import Checkpoint, read_checkpoint
 from paretofoil.agents.store import read_bytes
 from paretofoil.core import __version__
 from paretofoil.core.command import CommandSpace, Objective, as_vector
-from paretofoil.core.errors import InvalidInput
+from paretofoil.core.errors import InvalidInput, did_you_mean
 from paretofoil.core.json import brief, brief_words
 from paretofoil.envs.catalogue import OneHot
 from paretofoil.envs.episode import EXACT, evaluate, greedy, is_reached, run_episodes
@@ -104,7 +104,7 @@ def _space(
     names = [o.name for o in objectives]
     for name, side in ranges.items():
         if name not in names:
-            raise InvalidInput.expected(f"ranges of {', '.join(names)}", name)
+            raise InvalidInput.expected(f"ranges of objectives among {', '.join(names)}", did_you_mean(name, names))
         sides[names.index(name)] = as_vector(side, f"the range of {name}", 2)
     if front is not None:
         of_front = np.stack([front.commands.min(axis=0), front.commands.max(axis=0)], axis=1)

@@ -165,8 +165,8 @@ class Certificate:
     norm: Norm
     """How distance is measured."""
     rounding: Literal["derived", "measured"] = "measured"
-    """derived: the proof includes the rounding errors of the deployed policy; measured: it assumes that they are no
-    larger than the slack, several times the largest one that was measured."""
+    """derived: the proof includes the rounding errors of the deployed policy. measured: the proof assumes that these
+    errors are at most the slack, which is several times the largest measured error."""
     why_measured: str = ""
     """Why the rounding errors are not derived."""
 

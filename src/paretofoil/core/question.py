@@ -68,9 +68,11 @@ class Question:
         if state.ndim != 1 or not np.isfinite(state).all():
             raise InvalidInput.expected("a state that is a finite vector", f"shape {state.shape}: {state}")
         command = self.space.checked(as_vector(self.command, "the command", self.space.dim), "the command")
-        valid = tuple(sorted({as_whole(a, "valid actions by their numbers") for a in self.valid_actions}))
+        valid = tuple(sorted({as_whole(a, "valid actions as whole numbers") for a in self.valid_actions}))
         if not valid or valid[0] < 0:
-            raise InvalidInput.expected("at least one valid action, with numbers from 0", list(self.valid_actions))
+            raise InvalidInput.expected(
+                "at least one valid action, and numbers of at least 0", list(self.valid_actions)
+            )
         if self.foil not in valid:
             raise InvalidInput.expected(f"a foil among the valid actions {list(valid)}", self.foil)
         if self.norm not in ("l1", "l2", "linf"):

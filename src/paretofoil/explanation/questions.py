@@ -277,7 +277,7 @@ def make_decision(
     before = np.zeros(vector.size) if collected is None else as_vector(collected, "the collected return", vector.size)
     if valid_actions is not None and not len(valid_actions):
         raise InvalidInput.expected("at least one valid action", "none")
-    valid = () if valid_actions is None else tuple(as_whole(a, "valid actions by their numbers") for a in valid_actions)
+    valid = () if valid_actions is None else tuple(as_whole(a, "valid actions as whole numbers") for a in valid_actions)
     flat = as_vector(state, "the state (flatten an observation of several parts)").astype(np.float32)
     return Decision(flat, vector, valid, -1, before)
 

@@ -395,7 +395,7 @@ def _bend(
     slopes: np.ndarray,
     offsets: np.ndarray,
 ) -> None:
-    """Write bounds of one box with the first layer's curvature behind the linear ones; see `curvature.upper_bounds`.
+    """Write bounds of one box by the first layer's curvature, after its linear bounds; see `curvature.upper_bounds`.
 
     `lines` (4, n) and `ranges` (4, n) are those of the first layer, `rows` (K, n) the bounds' slopes in its outputs.
     """

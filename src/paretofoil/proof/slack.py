@@ -28,7 +28,7 @@ RANGE_SLACK = 1e-4
 RANGE_CAUTION = 1.5
 """The slack of a proven range is at least this many times the measured deviation."""
 RANGE_CLEARANCE = 0.5
-"""Proven ranges keep this share of the clearance of searches: an answer may have no more than the whole clearance."""
+"""Share of the clearance of searches that proven ranges keep; below 1, because answers may have just the clearance."""
 DERIVED_SLACK = 1e-6
 """Derived errors up to this over the whole region are a slack. Larger errors become part of the bounds."""
 _FLOAT32 = 2.0**-24

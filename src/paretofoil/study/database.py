@@ -45,7 +45,9 @@ class Database:
                 f"expected {self.path} to be free, got a file that another process is writing; wait for it, or stop it"
             ) from None
         except OSError as error:
-            raise StoreError(f"expected a place to write {self.path}, got: {error.strerror or error}") from None
+            raise StoreError(
+                f"expected a folder in which {self.path} can be written, got: {error.strerror or error}"
+            ) from None
 
     @contextmanager
     def reading(self) -> Iterator[sqlite3.Connection]:

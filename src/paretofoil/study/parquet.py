@@ -64,7 +64,7 @@ def open_parquet(path: Path, what: str) -> tuple[Any, Any]:
             _check_limit(path, "columns", about.num_columns, MAX_COLUMNS)
             _check_limit(path, "bytes", stored, MAX_BYTES)
             if any(map(pyarrow.types.is_dictionary, file.schema_arrow.types)):
-                raise InvalidInput.expected(f"{path} with plain columns", "a dictionary-encoded column")
+                raise InvalidInput.expected(f"{path} without dictionary encoding", "a dictionary-encoded column")
             batches, size = [], 0
             # No row is larger than all that is stored, so that each part stays within the limit.
             for batch in file.iter_batches(max(1, min(10_000, MAX_BYTES // max(stored, 1)))):
