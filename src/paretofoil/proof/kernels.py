@@ -146,18 +146,6 @@ def _slopes(chain: Chain, units: np.ndarray, slopes: np.ndarray) -> None:
 
 
 @compiled
-def margins_and_slopes(chain: Chain, z: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
-    """Return the margins (N, K) at changes z (N, d), and their derivatives (N, K, d)."""
-    sizes = chain[0]
-    result, slopes = np.empty((len(z), sizes[-1])), np.empty((len(z), sizes[-1], z.shape[1]))
-    units = np.empty((len(sizes) - 2, len(z), sizes.max()))
-    _margins(chain, z, result, units)
-    for n in range(len(z)):
-        _slopes(chain, units[:, n], slopes[n])
-    return result, slopes
-
-
-@compiled
 def _relax_sigmoid(low: float, high: float, at_low: float, at_high: float) -> tuple[float, float, float]:
     """Return the common slope and the offsets of the lines below and above; see `elementwise._relax_sigmoid`."""
     width = high - low
