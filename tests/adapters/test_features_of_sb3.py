@@ -159,7 +159,7 @@ def test_actions_of_several_dimensions_are_explained_one_at_a_time(actions: Any)
         if answer.command is not None:
             told = model.predict(answer.command.astype(np.float32), deterministic=True)[0]
             assert told[dimension] == int(not chosen)
-    with pytest.raises(pf.InvalidInput, match=r"dimension=..., from 0 to 1"):
+    with pytest.raises(pf.InvalidInput, match=r"dimension=... from 0 to 1"):
         pf.from_sb3(model, free=[0, 1])
     with pytest.raises(pf.InvalidInput, match="only for MultiDiscrete"):
         pf.from_sb3(model_of("PPO", BOX), free=[0, 1], dimension=0)

@@ -168,9 +168,9 @@ def test_only_pcn_policies_can_be_stored(agent: Agent, tmp_path: Path) -> None:
             return np.zeros((len(states), 4))
 
     other = Agent("other", Other(), agent.environment, agent.space, agent.front)
-    with pytest.raises(InvalidInput, match="expected an agent with a PCN policy, got one with a Other") as error:
+    with pytest.raises(InvalidInput, match="expected an agent with a PCN policy, got Other") as error:
         save_agent(other, tmp_path / "other")
-    assert "make the agent around it each time: pf.Agent(name, policy, environment, space, front)" in str(error.value)
+    assert "make the agent from it each time: pf.Agent(name, policy, environment, space, front)" in str(error.value)
     assert not (tmp_path / "other").exists()
 
 

@@ -163,10 +163,10 @@ def test_the_papers_box_of_the_fruit_tree_ends_at_the_best_of_its_front(name: st
 
 def test_an_agent_for_which_the_paper_has_no_box_says_so() -> None:
     agent = load_agent("minecart")
-    with pytest.raises(InvalidInput, match="for which the paper has a box, got minecart in minecart-stochastic"):
+    with pytest.raises(InvalidInput, match="with a box in the paper, got minecart in minecart-stochastic"):
         _ = replace(agent, environment=envs.entry("minecart-stochastic")).paper_space
     tall = CommandSpace([*agent.space.low, 1], [*agent.space.high, 30], [*agent.space.objectives, HORIZON])
-    with pytest.raises(InvalidInput, match="for which the paper has a box, got minecart with a horizon"):
+    with pytest.raises(InvalidInput, match="with a box in the paper, got minecart with a horizon"):
         _ = replace(agent, space=tall, front=np.zeros((0, 4)), achieved=None, error=None).paper_space
 
 

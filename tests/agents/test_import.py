@@ -207,7 +207,7 @@ def test_ranges_take_the_place_of_what_is_known_and_of_what_is_not(put: Callable
     agent = pf.import_agent(file, SEA, front=front, ranges={"time": (-40.0, -1.0), "horizon": (1.0, 40.0)})
     assert (agent.space.low.tolist(), agent.space.high.tolist()) == ([0, -40, 1], [124, -1, 40])
     assert agent.provenance["command_box"] == "the range of its training; time, horizon as given"
-    with pytest.raises(InvalidInput, match="expected ranges of treasure, time, horizon, got fuel"):
+    with pytest.raises(InvalidInput, match="expected ranges of objectives among treasure, time, horizon, got 'fuel'"):
         pf.import_agent(file, SEA, front=front, ranges={"fuel": (0.0, 1.0)})
     for odd in (("low", "high"), (0.0, np.nan), (0.0,), 1.0, (1j, 2.0)):
         with pytest.raises(InvalidInput, match="expected the range of time to"):
@@ -290,7 +290,7 @@ BROKEN: dict[str, tuple[bytes, str]] = {
     "too few numbers": (changed("data/0", b"\0" * 8), "numbers for s_emb weight, got 2"),
     "other bytes": (changed("byteorder", b"big"), "little-endian numbers, got byte order b'big'"),
     "compressed": (rewritten(VALID, lambda _, old: old, zipfile.ZIP_DEFLATED), "got a compressed file"),
-    "an empty pickle": (changed("data.pkl", b""), "a complete pickle, got a broken one"),
+    "an empty pickle": (changed("data.pkl", b""), "a complete pickle, got a damaged pickle"),
     "half a pickle": (rewritten(VALID, lambda name, old: old[: 3000 if name == "data.pkl" else None]), "pickle"),
     "a large pickle": (changed("data.pkl", b"N" * (1 << 19)), "a pickle of at most 262144 bytes"),
     "not finite": (changed("data/1", np.full(24, np.nan, "<f4").tobytes()), "to be finite float32 numbers"),

@@ -7,7 +7,7 @@ from typing import Any
 import pytest
 
 from paretofoil.core.errors import InvalidInput
-from paretofoil.core.files import write_whole
+from paretofoil.core.files import write_atomically
 
 posix = pytest.mark.skipif(os.name == "nt", reason="Windows has no pipes in folders, and other links and modes")
 
@@ -26,7 +26,7 @@ def test_a_file_is_synced_before_it_replaces_the_old_one(tmp_path: Path, monkeyp
 
     monkeypatch.setattr(os, "fsync", synced)
     monkeypatch.setattr(os, "replace", moved)
-    write_whole(tmp_path / "file", b"whole")
+    write_atomically(tmp_path / "file", b"whole")
     assert events == [5, "moved"]
     assert (tmp_path / "file").read_bytes() == b"whole"
 
@@ -41,7 +41,7 @@ def test_a_write_that_fails_leaves_the_old_file_and_nothing_else(
 
     monkeypatch.setattr(os, "fsync", full)
     with pytest.raises(OSError, match="no space"):
-        write_whole(tmp_path / "file", b"new")
+        write_atomically(tmp_path / "file", b"new")
     assert [path.name for path in tmp_path.iterdir()] == ["file"]
     assert (tmp_path / "file").read_bytes() == b"old"
 
@@ -52,7 +52,7 @@ def test_links_are_followed_also_to_a_file_that_does_not_exist_yet(tmp_path: Pat
     link = tmp_path / "link"
     link.symlink_to("folder/file")
     for content in (b"first", b"second"):
-        write_whole(link, content)
+        write_atomically(link, content)
         assert link.is_symlink()
         assert (tmp_path / "folder" / "file").read_bytes() == content
 
@@ -63,7 +63,7 @@ def test_a_pipe_is_written_to_and_stays_a_pipe(tmp_path: Path) -> None:
     os.mkfifo(pipe)
     reader = os.open(pipe, os.O_RDONLY | os.O_NONBLOCK)
     try:
-        write_whole(pipe, b"content")
+        write_atomically(pipe, b"content")
         assert os.read(reader, 100) == b"content"
     finally:
         os.close(reader)
@@ -75,12 +75,12 @@ def test_a_pipe_is_written_to_and_stays_a_pipe(tmp_path: Path) -> None:
 def test_an_existing_file_keeps_its_mode_and_a_new_one_has_that_of_the_umask(tmp_path: Path) -> None:
     before = os.umask(0o027)
     try:
-        write_whole(tmp_path / "new", b"content")
+        write_atomically(tmp_path / "new", b"content")
         for mode in (0o600, 0o664):
             (tmp_path / "new").chmod(mode)
-            write_whole(tmp_path / "new", b"content")
+            write_atomically(tmp_path / "new", b"content")
             assert (tmp_path / "new").stat().st_mode & 0o777 == mode
-        write_whole(tmp_path / "other", b"content")
+        write_atomically(tmp_path / "other", b"content")
         assert (tmp_path / "other").stat().st_mode & 0o777 == 0o640
     finally:
         os.umask(before)
@@ -88,4 +88,4 @@ def test_an_existing_file_keeps_its_mode_and_a_new_one_has_that_of_the_umask(tmp
 
 def test_a_folder_is_an_error(tmp_path: Path) -> None:
     with pytest.raises(InvalidInput, match="a file to write, got the folder"):
-        write_whole(tmp_path, b"content")
+        write_atomically(tmp_path, b"content")

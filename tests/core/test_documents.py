@@ -83,7 +83,7 @@ def test_json_that_is_no_such_document_is_refused(name: str, text: str) -> None:
 
 @pytest.mark.parametrize("name", NAMES)
 def test_text_that_is_not_json_is_refused(name: str) -> None:
-    with pytest.raises(InvalidInput, match=f"expected {named(name)} as JSON, got text that is not JSON"):
+    with pytest.raises(InvalidInput, match=f"expected {named(name)} as JSON, got invalid JSON"):
         type(DOCUMENTS[name]).from_json("not json {{{")
 
 
@@ -239,8 +239,8 @@ def test_fields_take_what_is_written() -> None:
 ATTAINABLE = ("rollouts", "attainable")
 MISFITS: list[tuple[str, tuple[str, ...], Any, str]] = [
     ("decision", ("action",), 2, r"an action among the valid ones \[0, 1, 3\], got 2"),
-    ("decision", ("collected",), [1.0], "2 numbers in collected, got 1"),
-    ("decision", ("state",), [1e39, 0.0], "a state of float32 numbers"),
+    ("decision", ("collected",), [1.0], "a collected return of 2 numbers, got 1"),
+    ("decision", ("state",), [1e39, 0.0], r"a state of numbers up to 3.4e\+38 \(float32\)"),
     ("episode", ("command",), [1.0], "commands of 1 numbers, got 2"),
     *[("answer", ("question", name), [1.0], f"question.{name} for 2 objectives") for name in ("command", "low")],
     ("answer", ("closest", "command"), [1.0], "closest.command for 2 objectives"),

@@ -97,7 +97,7 @@ def test_changes_of_preferences_are_measured_by_l2_alone() -> None:
 
 
 def test_ranges_that_hold_no_preferences_are_refused() -> None:
-    with pytest.raises(InvalidInput, match="ranges with weights"):
+    with pytest.raises(InvalidInput, match="ranges of weights"):
         CommandSpace([0.6, 0.6], [1, 1], shape="simplex")
     with pytest.raises(InvalidInput, match="a shape among box, simplex"):
         CommandSpace([0, 0], [1, 1], shape="ball")  # type: ignore[arg-type]

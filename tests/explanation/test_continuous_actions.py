@@ -164,7 +164,7 @@ def test_all_directions_of_a_decision(actor: TorchActor) -> None:
         (0.5, "such as .*release >= 30"),
         (pf.more("release", 70), r"within 0 to 100, got .* \(\+70 from "),
         ("release >= 1", "does not fulfil already, got at least 1 m³ of release: it chooses"),
-        ("release >= 80 and release <= 70", "that some amount keeps"),
+        ("release >= 80 and release <= 70", "that leave an allowed amount"),
     ],
 )
 def test_foils_that_make_no_sense_are_refused(actor: TorchActor, foil: Any, message: str) -> None:

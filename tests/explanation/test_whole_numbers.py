@@ -8,7 +8,7 @@ from arguments import arguments
 
 import paretofoil as pf
 from paretofoil.agents.agent import rollouts
-from paretofoil.core.errors import MOST_SEED
+from paretofoil.core.errors import MAX_SEED
 from paretofoil.pcn.config import TrainConfig
 
 
@@ -31,7 +31,7 @@ def with_seed(agent: pf.Agent, seed: Any) -> dict[str, Any]:
 @pytest.mark.parametrize("door", ["rollout", "explain", "influence", "never", "training"])
 @pytest.mark.parametrize(
     ("seed", "words"),
-    [(-1, "a seed of at least 0, got -1"), (MOST_SEED + 1, "at most 9223372036854775807"), (1.5, "whole number")],
+    [(-1, "a seed of at least 0, got -1"), (MAX_SEED + 1, "at most 9223372036854775807"), (1.5, "whole number")],
 )
 def test_a_seed_that_no_generator_takes_is_refused(agent: pf.Agent, door: str, seed: Any, words: str) -> None:
     with pytest.raises(pf.InvalidInput, match=words):
@@ -39,7 +39,7 @@ def test_a_seed_that_no_generator_takes_is_refused(agent: pf.Agent, door: str, s
 
 
 @pytest.mark.parametrize("door", ["rollout", "explain", "influence", "never", "training"])
-@pytest.mark.parametrize("seed", [MOST_SEED, np.int64(3)], ids=str)
+@pytest.mark.parametrize("seed", [MAX_SEED, np.int64(3)], ids=str)
 def test_every_other_seed_is_taken(agent: pf.Agent, door: str, seed: Any) -> None:
     with_seed(agent, seed)[door]()
 
@@ -88,7 +88,7 @@ REFUSED: list[tuple[str, dict[str, Any], str]] = [
     ("never", {"seconds": np.inf}, f"{SECONDS} inf"),
     ("never", {"max_boxes": -1}, "max_boxes of at least 1, got -1"),
     ("never", {"max_boxes": "a"}, "max_boxes to be a whole number, got 'a'"),
-    ("policy", {"valid_actions": [0.5, 1]}, r"valid actions by their numbers, got 0\.5"),
+    ("policy", {"valid_actions": [0.5, 1]}, r"valid actions as whole numbers, got 0\.5"),
     ("limits", {"seconds": "a"}, f"{SECONDS} 'a'"),
     ("limits", {"queries": 1.5}, r"queries that is a whole number, got 1\.5"),
 ]
@@ -122,7 +122,7 @@ def test_it_is_refused_before_anything_is_rolled_out(
 
 
 def test_a_question_with_a_valid_action_that_is_no_number_is_refused(agent: pf.Agent) -> None:
-    with pytest.raises(pf.InvalidInput, match=r"valid actions by their numbers, got 0\.5"):
+    with pytest.raises(pf.InvalidInput, match=r"valid actions as whole numbers, got 0\.5"):
         pf.Question(agent.policy, np.zeros(2), agent.front[0], 1, (0.5, 1), agent.space)  # type: ignore[arg-type]
 
 

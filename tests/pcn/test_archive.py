@@ -5,7 +5,7 @@ from typing import Any
 import numpy as np
 from test_replay import make_episodes
 
-from paretofoil.envs.batch import Observed, Stepped
+from paretofoil.envs.batch import ResetResult, StepResult
 from paretofoil.pcn.archive import RELABELLED, Estimator
 from paretofoil.pcn.config import TrainConfig
 from paretofoil.pcn.replay import Demonstration, Replay
@@ -22,20 +22,20 @@ class Scripted:
     def __init__(self, *scripts: list[tuple[float, float]]) -> None:
         self.scripts = scripts
 
-    def _observe(self, rows: np.ndarray) -> Observed:
+    def _observe(self, rows: np.ndarray) -> ResetResult:
         seen = np.stack([rows, self.elapsed[rows]], axis=1).astype(np.float32)
-        return Observed(seen, np.ones((len(rows), ACTIONS), dtype=bool))
+        return ResetResult(seen, np.ones((len(rows), ACTIONS), dtype=bool))
 
-    def reset(self, seeds: np.ndarray) -> Observed:
+    def reset(self, seeds: np.ndarray) -> ResetResult:
         self.elapsed = np.zeros(len(seeds), dtype=int)
         return self._observe(np.arange(len(seeds)))
 
-    def step(self, rows: np.ndarray, actions: np.ndarray) -> Stepped:
+    def step(self, rows: np.ndarray, actions: np.ndarray) -> StepResult:
         scripts = [self.scripts[row % len(self.scripts)] for row in rows]
         rewards = np.array([script[self.elapsed[row]] for row, script in zip(rows, scripts, strict=True)], dtype=float)
         self.elapsed[rows] += 1
         ended = np.array([self.elapsed[row] == len(script) for row, script in zip(rows, scripts, strict=True)])
-        return Stepped(*self._observe(rows), rewards, ended, np.zeros(len(rows), dtype=bool))
+        return StepResult(*self._observe(rows), rewards, ended, np.zeros(len(rows), dtype=bool))
 
 
 class Indifferent:

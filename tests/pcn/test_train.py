@@ -95,11 +95,11 @@ def test_plain_exploration_never_replays_a_plan(monkeypatch):
     )
     train("reward-line", replace(PLAIN_SHORT, steps=15_000))
     warmup, *later = ran
-    assert (warmup.codes == RANDOM).all()
+    assert (warmup.actions == RANDOM).all()
     assert not warmup.preferences.any()
     assert len(later) > 5
     for plans in later:
-        assert (plans.codes == POLICY).all()
+        assert (plans.actions == POLICY).all()
         assert len(plans) == 10
         assert len(np.unique(plans.commands, axis=0)) == 1
 
@@ -111,7 +111,7 @@ def test_a_plain_command_raises_one_objective_of_a_front_point_by_at_most_its_de
     deviation = np.std([d.label for d in trainer.replay.demonstrations], axis=0)
     largest = np.zeros(2)
     for _ in range(200):
-        [command] = np.unique(plain_plans(PLAIN_SHORT, trainer.replay, (20, 2, 4), rng).commands, axis=0)
+        [command] = np.unique(plain_plans(PLAIN_SHORT, trainer.replay, trainer.env, rng).commands, axis=0)
         raised = command - front
         nearest = raised[((raised >= 0) & (raised <= deviation)).all(axis=1) & ((raised == 0).sum(axis=1) == 1)]
         assert len(nearest), (command, front)

@@ -12,7 +12,7 @@ from paretofoil.agents.training import make_agent, make_trainer, preset, resume_
 from paretofoil.core.errors import InvalidInput
 from paretofoil.envs.batch import GymnasiumBatch
 from paretofoil.pcn.config import TrainConfig
-from paretofoil.pcn.explore_amounts import explore_amounts, follow_amounts, mutate_amounts, random_amounts
+from paretofoil.pcn.explore import explore_plans, follow, mutate_amounts, random_plans
 from paretofoil.pcn.policy import PCNActor, PCNPolicy
 from paretofoil.pcn.train import Trainer
 
@@ -76,9 +76,9 @@ def test_plans_are_edited_within_the_range() -> None:
     assert all(((e >= 0) & (e <= 150)).all() for e in edited)
     assert {len(e) for e in edited} == {8, 9, 10, 11, 12}
     assert not any(len(e) == 12 and np.array_equal(e, plan) for e in edited)
-    plans = random_amounts(300, 12, 2, space, rng)
-    assert np.ptp(plans.amounts.mean(axis=1)) > 100  # each episode has a mean of its own
-    assert np.isfinite(plans.amounts).all()
+    plans = random_plans(BRIEF, 300, envs.make_batch(ENTRY), rng)
+    assert np.ptp(plans.actions.mean(axis=1)) > 100  # each episode has a mean of its own
+    assert np.isfinite(plans.actions).all()
 
 
 def test_the_policy_acts_with_noise_where_a_plan_has_no_amount() -> None:
@@ -86,13 +86,13 @@ def test_the_policy_acts_with_noise_where_a_plan_has_no_amount() -> None:
     assert space is not None
     trainer = make_trainer(ENTRY, replace(BRIEF, explore="plain", steps=8_000))
     trainer.explore()
-    plans = explore_amounts(trainer.config, trainer.replay, 12, 2, space, rng)
-    assert np.isnan(plans.amounts).all()
-    plans.amounts[0] = 33.0
+    plans = explore_plans(trainer.config, trainer.replay, trainer.env, rng)
+    assert np.isnan(plans.actions).all()
+    plans.actions[0] = 33.0
     actor = trainer.learner.network.export()
     assert isinstance(actor, PCNActor)
     states, rows = np.full((128, 1), 100.0, np.float32), np.arange(128)
-    chosen = follow_amounts(plans, actor, rng)(0, rows, states, plans.commands, np.ones((128, 1), bool))
+    chosen = follow(plans, actor, rng)(0, rows, states, plans.commands, np.ones((128, 1), bool))
     off = chosen[1:] - space.clip(actor.amounts(states[1:], plans.commands[1:]))
     assert chosen[0] == 33.0
     assert 2.0 < off.std() < 6.0  # 3 % of 150

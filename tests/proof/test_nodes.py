@@ -53,7 +53,7 @@ def one_node(name: str, seed: int, spread: float, dim: int = DIM) -> Program:
     (kind, operands, limit), rng = KINDS[name], np.random.default_rng(seed)
     first = Node(Elementwise("tanh"), (random_affine(rng, 3, (0, dim)),))
     width = {"sums of squares": 8, "softmax of many": 12}.get(name, 6)
-    read = [random_affine(rng, width, (0, dim), (1, 3)).each(lambda part: spread * part) for _ in range(operands)]
+    read = [random_affine(rng, width, (0, dim), (1, 3)).map(lambda part: spread * part) for _ in range(operands)]
     for affine in read:  # these are numbers of the input itself, so that boxes choose their ranges
         affine.bias[:dim], affine.weights[1][:dim], affine.weights[0][:dim] = 0.0, 0.0, np.eye(dim)
     nodes: tuple[Node, ...]
@@ -160,7 +160,7 @@ def deploy(rng: np.random.Generator, program: Program, points: np.ndarray) -> tu
         return np.clip(1.5 * rng.uniform(-1.0, 1.0, size=(shape[0], 1, shape[2])), -1.0, 1.0)
 
     for node in program.nodes:
-        errors = tuple(operand.each(lambda part: share * np.abs(part)) for operand in node.operands)
+        errors = tuple(operand.map(lambda part: share * np.abs(part)) for operand in node.operands)
         for operand, error in zip(node.operands, errors, strict=True):
             off = error([np.abs(value) for value in values])
             deployed.setdefault(id(operand), operand(values) + signs(off.shape) * off)
@@ -173,7 +173,7 @@ def deploy(rng: np.random.Generator, program: Program, points: np.ndarray) -> tu
         exact = node.kind.points(*given)
         size = node.kind.size([np.abs(x) for x in given], np.abs(exact))
         values.append(exact + signs(exact.shape) * slip * size)
-    error = program.output.each(np.zeros_like)
+    error = program.output.map(np.zeros_like)
     rounded = replace(program, nodes=tuple(nodes), error=error, rounding=Rounding(share))
     return rounded, program.output(values)
 
@@ -269,7 +269,7 @@ def test_errors_of_operands_are_followed_through_a_node(name: str) -> None:
         shifts = [off * rng.choice([-1.0, 1.0], size=a.size) for a in node.operands]
         shifted = tuple(Affine(a.bias + s, a.weights) for a, s in zip(node.operands, shifts, strict=True))
         moved.append(Node(node.kind, shifted, (), 0.0, node.limit))
-    nothing = program.output.each(np.zeros_like)
+    nothing = program.output.map(np.zeros_like)
     exact = Program(DIM, tuple(stated), program.output, nothing, rounding=Rounding(2.0**-24))
     deployed = Program(DIM, tuple(moved), program.output)
     points = rng.uniform(-1, 1, size=(500, DIM))

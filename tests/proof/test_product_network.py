@@ -12,7 +12,7 @@ from paretofoil.core.policy import FoldedValues
 from paretofoil.core.program import Activation, Program
 from paretofoil.core.question import Question, QuestionBatch
 from paretofoil.explanation.ask import ask
-from paretofoil.proof.networks import MarginNetwork, product_network
+from paretofoil.proof.networks import MarginNetwork, question_network
 from paretofoil.proof.verify import verify_certificate
 from paretofoil.search import Exact
 from paretofoil.search.registry import choose_search
@@ -34,7 +34,9 @@ def pose(seed: int, dim: int, hidden: tuple[int, ...], activation: Activation, o
 
 
 def network_of(question: Question) -> MarginNetwork:
-    return product_network(question.policy.fold_values(question.state), question)  # type: ignore[attr-defined]
+    network = question_network(question, "")
+    assert isinstance(network, MarginNetwork)
+    return network
 
 
 def boxes(question: Question, rng: np.random.Generator, count: int) -> tuple[np.ndarray, np.ndarray]:

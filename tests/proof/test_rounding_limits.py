@@ -84,7 +84,7 @@ def test_commands_far_outside_the_space_are_not_derived() -> None:
             outside = folded.within(SPACE.low, np.array([100.0, 0.0]), 3)
             assert (outside.rounding, outside.unknown[:30]) == (None, "commands so far outside the co")
         else:
-            with pytest.raises(InvalidInput, match="known, got one for which commands so far outside"):
+            with pytest.raises(InvalidInput, match="known, got a question for which commands so far outside"):
                 folded.within(SPACE.low, np.array([100.0, 0.0]), 3)
 
 

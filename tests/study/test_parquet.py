@@ -62,7 +62,7 @@ def test_a_small_file_of_many_equal_rows_is_an_error(tmp_path: Path, monkeypatch
         with pytest.raises(InvalidInput, match=r"equal.parquet of at most 1,048,576 bytes, got \d,\d{3},\d{3}"):
             open_parquet(path, "rows")
     parquet.write_table(table({"answer": equal.dictionary_encode()}), path)
-    with pytest.raises(InvalidInput, match="with plain columns, got a dictionary-encoded column"):
+    with pytest.raises(InvalidInput, match="without dictionary encoding, got a dictionary-encoded column"):
         open_parquet(path, "rows")
     parquet.write_table(table({"agent": array([0] * 600_000)}), path)
     with pytest.raises(InvalidInput, match=r"equal.parquet of at most 500,000 rows, got 600,000"):

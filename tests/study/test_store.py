@@ -258,7 +258,7 @@ def test_a_file_of_the_version_before_is_read_and_not_continued(written: Path, w
 def test_a_row_that_was_changed_is_an_error(written: Path, statement: str) -> None:
     execute(written, statement)
     for read in (read_rows, resume_study):
-        with pytest.raises(InvalidInput, match=r"study.sqlite to be unchanged, got a row that was changed"):
+        with pytest.raises(InvalidInput, match=r"study.sqlite to be unchanged, got a changed row"):
             read(written)
 
 

@@ -9,7 +9,7 @@ import typer
 
 from paretofoil.cli.console import console, print_table, say, study_bars
 from paretofoil.cli.options import Address, AllowImport, Engine, Log, Quiet, Workers
-from paretofoil.core.errors import MOST_SEED
+from paretofoil.core.errors import MAX_SEED
 
 if TYPE_CHECKING:
     from paretofoil_paper import Report
@@ -28,7 +28,7 @@ def reproduce(
         list[str] | None, typer.Option(help="Agent in place of the shipped one, as ENVIRONMENT=AGENT. Repeatable.")
     ] = None,
     only: Annotated[str | None, typer.Option(help="Environments to run, separated by commas.")] = None,
-    seed: Annotated[int, typer.Option(min=0, max=MOST_SEED, help="Seed of searches and stochastic environments.")] = 0,
+    seed: Annotated[int, typer.Option(min=0, max=MAX_SEED, help="Seed of searches and stochastic environments.")] = 0,
     agent_seeds: Annotated[
         str | None, typer.Option(help="Training seeds for `agents`, separated by commas; 10,11,12,13,14 if omitted.")
     ] = None,

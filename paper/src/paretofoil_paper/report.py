@@ -9,7 +9,7 @@ from html import escape
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from paretofoil.core.files import write_whole
+from paretofoil.core.files import write_atomically
 from paretofoil.study.table import Table
 
 if TYPE_CHECKING:
@@ -128,12 +128,12 @@ class Report:
         """
         for subfolder in ("", "figures" if self.pictures else "", "tables" if self.tables else ""):
             (folder / subfolder).mkdir(parents=True, exist_ok=True)
-        write_whole(folder / f"{name}.md", self.to_markdown().encode())
-        write_whole(folder / f"{name}.html", self.to_html().encode())
+        write_atomically(folder / f"{name}.md", self.to_markdown().encode())
+        write_atomically(folder / f"{name}.html", self.to_html().encode())
         for picture in self.pictures:
-            write_whole(folder / picture.path, picture.png)
+            write_atomically(folder / picture.path, picture.png)
         for path, content in self.table_files(name).items():
-            write_whole(folder / path, content.encode())
+            write_atomically(folder / path, content.encode())
         return folder / f"{name}.html"
 
     def table_files(self, name: str) -> dict[str, str]:

@@ -18,7 +18,7 @@ from paretofoil.envs.batch import BatchEnv, locate
 from paretofoil.envs.episode import EXACT, Episodes, greedy, is_reached, run_episodes
 
 HORIZON = Objective("horizon", "steps", natural_low=1.0)
-"""The last component of a command, for agents that are also conditioned on the remaining steps."""
+"""The last objective of commands, for agents that are also conditioned on the remaining steps."""
 
 
 @dataclass(frozen=True, eq=False, repr=False)
@@ -27,12 +27,12 @@ class Agent:
 
     name: str
     policy: Policy | Actor
-    """An object with `log_probs(states, commands)`, or a function of states and commands. If actions are continuous,
-    an object with `amounts(states, commands)`, or such a function."""
+    """An object with `log_probs(states, commands)`, or a function of states and commands that returns these. If actions
+    are continuous, an object with `amounts(states, commands)`, or a function that returns amounts."""
     environment: envs.CatalogueEntry
     """The entry of the environment, or its name in the catalogue."""
     space: CommandSpace
-    """The range of commands. For a PCN: the range of the commands that its training data was relabelled with."""
+    """The range of commands. For a PCN: the range of the commands in its relabelled training data."""
     front: np.ndarray
     """(F, d): the nondominated returns that the agent learned to reach. Each can be issued as a command."""
     achieved: np.ndarray | None = None
@@ -77,16 +77,16 @@ class Agent:
 
     @property
     def discrete_policy(self) -> Policy:
-        """The policy, which must have discrete actions."""
+        """The policy; an error if actions are continuous."""
         if isinstance(self.policy, Actor):
-            expected = "an agent with discrete actions (continuous ones are explained by `explain` and `episode`)"
+            expected = "an agent with discrete actions (for continuous actions, use `explain` or `episode`)"
             raise InvalidInput.expected(expected, f"{self.name} with {self.policy.actions!r}")
         return self.policy
 
     def amounts_at(self, state: np.ndarray) -> ActionSpace | None:
         """Return the space of the continuous actions that can be carried out in an encoded state.
 
-        Return None if a dimension has only one possible amount there.
+        Return None if some dimension has a single possible amount there.
         """
         space = self.environment.action_space
         if space is None:
@@ -109,19 +109,19 @@ class Agent:
 
     @property
     def paper_space(self) -> CommandSpace:
-        """The search region of the paper, which defines the scale of its distances."""
+        """The search region of the paper, which defines the scale of distances in the paper."""
         if self.environment.paper_box is None or self.horizon:
             got = f"{self.name} with a horizon" if self.horizon else f"{self.name} in {self.environment.name}"
-            raise InvalidInput.expected("an agent in an environment for which the paper has a box", got)
+            raise InvalidInput.expected("an agent without a horizon, in an environment with a box in the paper", got)
         low, high = map(np.array, self.environment.paper_box)
         return CommandSpace(low, high, self.space.objectives)
 
     def batch_env(self) -> BatchEnv:
-        """Return a new batch of its environment."""
+        """Return a new batch of the agent's environment."""
         return envs.make_batch(self.environment)
 
     def picture_at(self, decision: Decision) -> np.ndarray:
-        """Return a (height, width, 3) uint8 picture of its environment at a decision of a rollout."""
+        """Return a (height, width, 3) uint8 picture of the environment at a decision of a rollout."""
         from paretofoil.envs.pictures import picture_of
 
         return picture_of(self.environment, decision.snapshot)
@@ -156,8 +156,8 @@ class Agent:
     def decision_at(self, state: Any, command: Any, collected: Any = None) -> Decision:
         """Return the decision in a state under a remaining command.
 
-        The state is an observation of the environment, raw or encoded for the policy. In the shipped environments the
-        state is looked up, which gives its valid actions. In others all actions count as valid.
+        The state is an observation of the environment, raw or encoded for the policy. In shipped environments, valid
+        actions are known from the state. In other environments, all actions count as valid.
 
         Args:
             state: the observation.
@@ -198,7 +198,7 @@ class Agent:
 
 
 def _as_policy_of(environment: envs.CatalogueEntry, policy: Any) -> Policy | Actor:
-    """Return a policy, or one with the continuous actions of the environment."""
+    """Return a policy, or an actor if the environment has continuous actions."""
     space = environment.action_space
     if space is None:
         return as_policy(policy)
@@ -239,7 +239,7 @@ def decision_in(agent: Agent, command: Sequence[float] | np.ndarray, step: int, 
 
 
 def rollouts(agent: Agent, commands: Sequence[Any] | np.ndarray, *, seed: int = 0) -> list[Episode]:
-    """Return one greedy episode per command. They run in one batch, which does not change any episode."""
+    """Return one greedy episode per command. They run in one batch, which changes no episode."""
     require_agent(agent)
     if not len(commands):
         return []
@@ -269,14 +269,14 @@ def as_command(agent: Agent, command: Any) -> np.ndarray:
 
 
 def run_greedy(agent: Agent, commands: np.ndarray, seeds: np.ndarray | None = None, **options: Any) -> Episodes:
-    """Return greedy episodes under commands (N, d), with the seeds (N,) or with 0; the options of `run_episodes`."""
+    """Return greedy episodes under commands (N, d), with seeds (N,) or 0. The options are those of `run_episodes`."""
     seeds = np.zeros(len(commands), dtype=np.uint64) if seeds is None else seeds
     subtract = not agent.space.simplex
     return run_episodes(agent.batch_env(), greedy(agent.policy), commands, seeds, subtract=subtract, **options)
 
 
 def _episode(agent: Agent, episodes: Episodes, row: int, since: Decision | None = None) -> Episode:
-    """Return one of the episodes; `since` is the decision at which they began, None for the start."""
+    """Return one of the episodes; `since` is the decision at which they began, or None for the start."""
     length, first = int(episodes.lengths[row]), 0 if since is None else since.step
     before = np.zeros(episodes.commands.shape[2]) if since is None else since.collected
     commands, rewards = episodes.commands[row], episodes.rewards[row]

@@ -1,8 +1,8 @@
 """Reads networks of MORL-Baselines and PCNs of the authors from files of `torch.save`.
 
-Such a file is an archive of a pickled module and of the numbers of its tensors. A pickle is a program that names and
-calls functions. Here it is not executed: `read_pickle` returns names as `Name` and calls as `Call`. A name that is not
-in the list of supported ones, or an instruction that `torch.save` does not use, is an error.
+Such a file is an archive with a pickled module and the numbers of its tensors. A pickle is a program that names and
+calls functions. It is not executed here: `read_pickle` returns names as `Name` and calls as `Call`. A name outside the
+list of supported names, or an instruction that `torch.save` does not use, is an error.
 """
 
 import hashlib
@@ -26,7 +26,7 @@ from paretofoil.core.json import brief
 from paretofoil.pcn.policy import Layer
 
 MAX_BYTES = 1 << 18
-"""The largest pickle: fifty times the size for known networks. The numbers of the tensors are not part of it."""
+"""The largest pickle, without the numbers of the tensors: fifty times the size of known networks."""
 DICTIONARY = "collections OrderedDict"
 _MARK = object()
 _NAMES_ONLY = "with supported classes and functions only"
@@ -41,14 +41,14 @@ class Name:
 
 @dataclass(frozen=True, eq=False)
 class Stored:
-    """A reference to data outside of the pickle."""
+    """A reference to data outside the pickle."""
 
     reference: Any
 
 
 @dataclass(eq=False)
 class Call:
-    """A call that was not executed, and the state for its result."""
+    """A call that was not executed, and the state that its result would get."""
 
     name: str
     arguments: tuple[Any, ...]
@@ -56,7 +56,7 @@ class Call:
 
 
 class _Stack(list[Any]):
-    """A stack of values and marks. Taking from an empty stack is an IndexError."""
+    """A stack of values and marks. Taking more values than there are is an IndexError."""
 
     def since_mark(self) -> list[Any]:
         """Remove the last mark, and remove and return everything above it."""
@@ -78,7 +78,7 @@ class _Stack(list[Any]):
 
 
 def read_pickle(data: bytes, allowed: Collection[str]) -> Any:
-    """Return the value that a pickle describes, made of plain values, names ("module name"), calls and references."""
+    """Return the value that a pickle describes, as plain values, names, calls and references."""
     if len(data) > MAX_BYTES:
         raise InvalidInput.expected(f"a pickle of at most {MAX_BYTES} bytes", len(data))
     stack, memo = _Stack(), dict[int, Any]()
@@ -92,8 +92,8 @@ def read_pickle(data: bytes, allowed: Collection[str]) -> Any:
     except InvalidInput:
         raise
     except (ValueError, IndexError, KeyError, TypeError, AttributeError, OverflowError, struct.error):
-        raise InvalidInput.expected("a complete pickle", "a broken one") from None
-    raise InvalidInput.expected("a complete pickle", "one without an end")
+        raise InvalidInput.expected("a complete pickle", "a damaged pickle") from None
+    raise InvalidInput.expected("a complete pickle", "a pickle without an end")
 
 
 def _follow(name: str, argument: Any, stack: _Stack, memo: dict[int, Any], allowed: Collection[str]) -> None:
@@ -120,7 +120,7 @@ def _call(stack: _Stack) -> None:
     function, arguments = stack.take(2)
     if not isinstance(function, Name) or not isinstance(arguments, tuple):
         raise TypeError("not a call")
-    is_dict = function.name == DICTIONARY and not arguments  # later instructions fill it
+    is_dict = function.name == DICTIONARY and not arguments  # filled by later instructions
     stack.append({} if is_dict else Call(function.name, arguments))
 
 
@@ -168,7 +168,7 @@ _INSTRUCTIONS: dict[str, Callable[[_Stack], None]] = {
     "REDUCE": _call,
     "BUILD": _set_state,
 }
-"""The effect of each instruction without an argument on the stack."""
+"""The effect on the stack of each instruction without an argument."""
 
 
 Origin = Literal["the authors", "MORL-Baselines"]
@@ -197,12 +197,12 @@ _IGNORED = (
     *("__builtin__ set", "builtins set", "_codecs encode", "numpy dtype"),
     *("numpy._core.multiarray scalar", "numpy.core.multiarray scalar"),
 )
-"""Names in attributes that are not read."""
+"""Names in attributes that are ignored."""
 ALLOWED = frozenset(
     (*CLASSES, *_STORAGES, *_IGNORED, _LINEAR, _RELU, _SIGMOID, _LOG_SOFTMAX, _SEQUENTIAL, _PARAMETER, _TENSOR)
 ) | {DICTIONARY}
 MAX_LAYERS = 16
-"""The largest number of parts of a Sequential, including activations."""
+"""The largest number of modules in a Sequential, activations included."""
 
 
 @dataclass(frozen=True, eq=False)
@@ -246,7 +246,7 @@ _OTHER_KINDS = (
     (b"data_offsets", "a file of safetensors; if it is an agent of Paretofoil, use its folder as it is"),
     (b"_rebuild_tensor_v2", "a torch module or its weights; load it and use pf.from_torch"),
 )
-"""Text in files of other kinds, and what to do with such a file."""
+"""Text that identifies files of other kinds, and what to do with such a file."""
 
 
 def _other_kind(data: bytes) -> str | None:
@@ -263,7 +263,7 @@ Read = Callable[[str], bytes]
 def _open_archive(data: bytes) -> Read:
     """Return a function that reads the files of a checkpoint.
 
-    Compressed files are refused: they could be larger than the archive.
+    Compressed files are refused, because they could be larger than the archive.
     """
     try:
         files = zipfile.ZipFile(io.BytesIO(data))
@@ -271,7 +271,7 @@ def _open_archive(data: bytes) -> Read:
         raise InvalidInput.expected("an archive of torch.save", f"{len(data):,} bytes of another format") from None
     folders = [name.removesuffix("/data.pkl") for name in files.namelist() if name.endswith("/data.pkl")]
     if len(folders) != 1:
-        raise InvalidInput.expected("an archive of torch.save with one data.pkl", len(folders))
+        raise InvalidInput.expected("an archive of torch.save with one data.pkl", f"{len(folders)} of them")
     [folder] = folders
 
     def read(name: str) -> bytes:
@@ -341,7 +341,7 @@ def _read_factor(read: Read, network: Call, size: int) -> np.ndarray:
 
 
 def _read_sequence(read: Read, network: Call, name: str, last: str | None) -> tuple[Layer, ...]:
-    """Return the affine layers of a Sequential of Linear, ReLU, ..., Linear and a last activation, if there is one."""
+    """Return the affine layers of a Sequential of Linear, ReLU, ..., Linear and, if given, a last activation."""
     sequence = _attribute(network, "_modules", {}).get(name)
     parts = list(_attribute(sequence, "_modules", {}).values())
     if not isinstance(sequence, Call) or sequence.name != _SEQUENTIAL or not 2 <= len(parts) <= MAX_LAYERS:

@@ -1,6 +1,6 @@
 """Imports networks of MORL-Baselines and of the authors as agents.
 
-Other code encodes states and orders actions differently. The difference becomes a part of the imported network: an
+Other code encodes states and orders actions differently. The differences become a part of the imported network: an
 additional first layer computes their observation from ours, and the rows of the output layer are put into our order.
 """
 
@@ -18,7 +18,7 @@ from paretofoil.agents.checkpoint import Checkpoint, read_checkpoint
 from paretofoil.agents.store import read_bytes
 from paretofoil.core import __version__
 from paretofoil.core.command import CommandSpace, Objective, as_vector
-from paretofoil.core.errors import InvalidInput
+from paretofoil.core.errors import InvalidInput, did_you_mean
 from paretofoil.core.json import brief, brief_words
 from paretofoil.envs.catalogue import OneHot
 from paretofoil.envs.episode import EXACT, evaluate, greedy, is_reached, run_episodes
@@ -32,7 +32,7 @@ BOX_DECIMALS = 3
 MAX_ROWS = 10_000
 """The largest number of commands in the file of a front."""
 MAX_HORIZON = 200
-"""The largest horizon that is tried for a command without one."""
+"""The largest horizon that is tried for a front point, which has none."""
 
 
 def import_agent(
@@ -45,14 +45,11 @@ def import_agent(
 ) -> Agent:
     """Return an agent from a PCN of MORL-Baselines (`PCN.save`) or of the authors. The file is not executed.
 
-    Args:
-        file: the checkpoint.
-        environment: the environment of its training: a name from `paretofoil envs`, or your own entry.
-        front: a text file with one command per row, see `read_front`; if not given, the points of the environment's
-            front that the network reaches.
-        ranges: the lowest and the highest command of objectives, by name. The default is the range of its authors, or
-            the range of possible returns.
-        name: the name of the agent; that of the file if not given.
+    Args: file: the checkpoint. environment: the environment of its training: a name from `paretofoil envs`, or your own
+    entry. front: a text file with one command per row, see `read_front`; by default the points of the environment's
+    front that the network reaches. ranges: the lowest and the highest command of objectives, by name; by default the
+    range of the authors' training, or the range of possible returns. name: the name of the agent; by default that of
+    the file.
     """
     entry, checkpoint = envs.entry(environment), read_checkpoint(file)
     try:
@@ -96,9 +93,9 @@ def _space(
     ranges: Mapping[str, tuple[float, float]],
     front: "FrontRows | None",
 ) -> CommandSpace:
-    """Return the range of commands of the authors' training, or that of possible returns, with the given ranges.
+    """Return the space of commands: the given ranges, else those of the authors' training or of possible returns.
 
-    An infinite range becomes that of the front's commands.
+    An infinite range is replaced by that of the front's commands.
     """
     objectives = _objectives(entry, size)
     sides = np.array([*(o.limits for o in entry.objectives), (1.0, entry.max_steps)][:size])
@@ -107,21 +104,21 @@ def _space(
     names = [o.name for o in objectives]
     for name, side in ranges.items():
         if name not in names:
-            raise InvalidInput.expected(f"ranges of {', '.join(names)}", name)
+            raise InvalidInput.expected(f"ranges of objectives among {', '.join(names)}", did_you_mean(name, names))
         sides[names.index(name)] = as_vector(side, f"the range of {name}", 2)
     if front is not None:
         of_front = np.stack([front.commands.min(axis=0), front.commands.max(axis=0)], axis=1)
         sides = np.where(np.isfinite(sides) | (np.ptp(of_front, axis=1) == 0.0)[:, None], sides, of_front)
     infinite = [name for name, side in zip(names, sides, strict=True) if not np.isfinite(side).all()]
     if infinite:
-        expected = f"a range of commands for {', '.join(infinite)} (ranges=), or a front with different ones (front=)"
+        expected = f"a range of commands for {', '.join(infinite)} (ranges=), or a front that has one (front=)"
         raise InvalidInput.expected(expected, "an infinite range")
     return CommandSpace(sides[:, 0], sides[:, 1], objectives)
 
 
 @dataclass(frozen=True, eq=False)
 class FrontRows:
-    """Commands, and their returns, if they are given."""
+    """The commands of a front and, if given, their returns."""
 
     commands: np.ndarray  # (F, c)
     returns: np.ndarray | None = None  # (F, d)
@@ -148,7 +145,7 @@ def read_front(file: str | Path, objectives: Sequence[Objective], entry: envs.Ca
 
 
 def _find_front(entry: envs.CatalogueEntry, policy: PCN, space: CommandSpace) -> FrontRows:
-    """Return the points of the environment's front that the policy reaches, each with the best horizon for it."""
+    """Return the points of the environment's front that the policy reaches, each with its best horizon."""
     points = None if entry.stochastic else known_front(entry)  # one episode is not enough in a stochastic environment
     if points is None:
         reason = "is stochastic" if entry.stochastic else "has no known front"
@@ -175,9 +172,9 @@ class Translation:
     """The differences between our environment and that of an imported network."""
 
     observe: Callable[[envs.CatalogueEntry], Layer | None] | None = None
-    """Entry -> the layer that computes their observation from ours; None if they are the same."""
+    """Entry -> the layer that computes their observation from ours; None if observations are equal."""
     actions: tuple[str, ...] | None = None
-    """The actions in the order of the network; ours if not given."""
+    """The actions in the order of the network; None for our order."""
 
 
 def as_integers(entry: envs.CatalogueEntry) -> Layer | None:
@@ -195,8 +192,8 @@ def as_integers(entry: envs.CatalogueEntry) -> Layer | None:
 def as_index(entry: envs.CatalogueEntry, sizes: Sequence[int] | None = None) -> Layer:
     """Return the layer from our one-hot vectors and flags to one one-hot vector of all their combinations.
 
-    A combination of n values is relu(h_1 + ... + h_n - (n - 1)); a flag f that is not set counts as 1 - f. The first
-    value changes slowest. `sizes` are the lengths of the one-hot vectors, 1 for a flag; those of the entry if None.
+    A combination of n values is relu(h_1 + ... + h_n - (n - 1)), with 1 - f for a flag f that is not set. The first
+    value changes slowest. `sizes` are the lengths of the one-hot vectors, 1 for a flag; by default those of the entry.
     """
     sizes = entry.encode.sizes if sizes is None else sizes  # type: ignore[attr-defined]
     combinations = np.indices([max(size, 2) for size in sizes]).reshape(len(sizes), -1)  # (n, combinations)

@@ -31,7 +31,7 @@ def from_morl(
     Args:
         file: the file that `agent.save(...)` wrote.
         objectives: the objectives, in the order of the rewards.
-        actions: the space of the actions, or their names; the file has their ranges.
+        actions: the space of the actions, or only their names, because the file has their ranges.
     """
     space, actor = CommandSpace.preferences(objectives), _Actor.read(file)
     inputs = actor.state_dict()["latent_pi.0.weight"].shape[1]
@@ -66,7 +66,7 @@ class _Actor(nn.Module):
         weights = {name: torch.tensor(numbers) for name, numbers in read_actor(file).items()}
         try:
             return cls(weights).eval().requires_grad_(False)
-        except (RuntimeError, KeyError, TypeError) as error:  # names or shapes are others
+        except (RuntimeError, KeyError, TypeError) as error:  # wrong names or shapes
             expected = f"{file}: expected the layers of an actor of MORL-Baselines"
             raise InvalidInput(f"{expected}, got {', '.join(weights)} ({brief_words(error)})") from None
 

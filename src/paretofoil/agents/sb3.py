@@ -1,4 +1,4 @@
-"""Models of Stable-Baselines3: the command is a part of a Dict observation, or features of the observation are free."""
+"""Models of Stable-Baselines3 as policies whose command is a part of a Dict observation, or free features."""
 
 import copy
 import math
@@ -24,7 +24,7 @@ from paretofoil.core.feature import Feature, Features, name_numbers, read_featur
 from paretofoil.envs.observations import find_observations
 
 WHOLE = "observation"
-"""The name under which an observation that is not a Dict is its only part."""
+"""The name of the only part of an observation that is not a Dict."""
 
 
 def from_sb3(
@@ -47,16 +47,16 @@ def from_sb3(
 
     Args:
         model: a model. The normalisation of a `VecNormalize` around its environment is included.
-        observation: an observation of the environment, not normalised, on which the model is tested; by default a
-            random one of the observation space.
-        space: the range of commands; the bounds of the command in the observation space if not given.
+        observation: an observation of the environment, not normalised, for a test of the model; by default a random
+            observation of the observation space.
+        space: the range of commands; by default the bounds of the command in the observation space.
         command: the part of a Dict observation that is the command.
-        actions: names and units of continuous actions; "action 0" and so on if not given.
-        free: features of the state that may change: names ("pole angle"), numbers of the observation, or
-            `pf.Feature(name, number, low, high)`. The command of a Dict observation may change as well, unless
+        actions: names and units of continuous actions; by default "action 0" and so on.
+        free: features of the state that may change: names ("pole angle"), indices into the observation, or
+            `pf.Feature(name, index, low, high)`. The command of a Dict observation may change as well, unless
             command=None.
-        constraints: what holds between the free numbers: "a <= b", "a + 2 b <= 10".
-        environment: the id of the environment, whose features have known names; by default that of the model.
+        constraints: linear constraints on the free numbers: "a <= b", "a + 2 b <= 10".
+        environment: the id of the environment, for the names of its features; by default that of the model.
         dimension: the dimension of MultiDiscrete or MultiBinary actions that is explained, counted from 0.
     """
     outputs = _outputs(model, dimension)
@@ -75,7 +75,7 @@ def from_sb3(
     if command is not None:
         space = space or _space(model.observation_space[command], command)
     elif space is not None:
-        raise InvalidInput.expected("no space=..., because nothing of the observation is a command", repr(space))
+        raise InvalidInput.expected("no space=..., because the observation has no command", repr(space))
     features = None
     if free is not None:
         features = _features(model, network, free, space, constraints, environment)
@@ -140,7 +140,7 @@ def _environment(model: Any) -> str | None:
 
 
 class Sb3Network(nn.Module):
-    """The logits or Q-values of a model of Stable-Baselines3, as a module of states, and of commands if it has any."""
+    """The logits or Q-values of a model of Stable-Baselines3, as a function of states and, if any, commands."""
 
     def __init__(self, model: Any, command: str | None, dimension: int | None = None) -> None:
         super().__init__()
@@ -177,7 +177,7 @@ class Sb3Network(nn.Module):
         return named | normal if self.is_dict else (named | normal)[WHOLE]
 
     def scores(self, observation: Any) -> Any:
-        """Return the scores from which the policy makes a distribution; the distribution itself cannot be recorded."""
+        """Return the scores of the policy's distribution. The distribution itself cannot be recorded."""
         if hasattr(self.policy, "q_net"):
             return self.policy.q_net(observation)
         if hasattr(self.policy, "quantile_net"):  # QR-DQN chooses by the mean of its quantiles
@@ -188,7 +188,7 @@ class Sb3Network(nn.Module):
         return self.policy.action_net(self.policy.mlp_extractor.forward_actor(features))
 
     def split(self, observation: Any) -> tuple[np.ndarray, np.ndarray | None]:
-        """Return the state and the command of an observation of the environment; the command is None if it has none."""
+        """Return the state and the command in an observation of the environment; the command may be None."""
         if self.is_dict and (not isinstance(observation, Mapping) or set(observation) != set(self.parts)):
             got = ", ".join(map(str, observation)) if isinstance(observation, Mapping) else type(observation).__name__
             raise InvalidInput.expected(f"an observation with the parts {', '.join(self.parts)}", got)
@@ -205,7 +205,7 @@ class Sb3Network(nn.Module):
         return state.astype(np.float32), issued
 
     def numbers(self) -> tuple[list[str], list[float], list[float], list[bool]]:
-        """Return the names of the numbers of the state, their lowest and highest values, and which are whole."""
+        """Return the names of the state's entries, their lowest and highest values, and which are whole."""
         names: list[str] = []
         ends: list[tuple[float, float]] = []
         whole: list[bool] = []
@@ -279,7 +279,7 @@ def _outputs(model: Any, dimension: int | None) -> Outputs | None:
     several = isinstance(model.action_space, spaces.MultiDiscrete | spaces.MultiBinary)
     if several:
         count = _size(model.action_space)
-        expected = f"dimension=..., from 0 to {count - 1}, because {model.action_space} has several"
+        expected = f"dimension=... from 0 to {count - 1}, because {model.action_space} has several dimensions"
         if dimension is None or not 0 <= as_whole(dimension, expected) < count:
             raise InvalidInput.expected(expected, dimension)
     elif dimension is not None:
@@ -311,7 +311,7 @@ def _space(part: Any, command: str) -> CommandSpace:
 def _check_predictions(
     policy: TorchPolicy | TorchActor, network: Sb3Network, model: Any, state: np.ndarray, command: np.ndarray | None
 ) -> None:
-    """Raise an error if the model predicts other actions than its network, as a recurrent policy may."""
+    """Raise an error if `predict` of the model and its network give different actions."""
     rows = policy.rows if isinstance(policy, TorchActor) else policy
     issued = None if command is None else rows.tensor(command[None])
     observation = network.preprocess(network.join(rows.tensor(state[None]), issued))

@@ -23,7 +23,7 @@ from paretofoil.agents.agent import Agent, check_commands, require_agent
 from paretofoil.core.amounts import ActionSpace
 from paretofoil.core.command import CommandSpace, Objective
 from paretofoil.core.errors import InvalidInput, did_you_mean
-from paretofoil.core.files import write_whole
+from paretofoil.core.files import write_atomically
 from paretofoil.core.json import Document, brief, brief_words, read_document
 from paretofoil.envs.catalogue import outline
 from paretofoil.pcn.policy import PCN, PCNActor, PCNPolicy
@@ -32,13 +32,13 @@ WEIGHTS, DESCRIPTION = "weights.safetensors", "agent.json"
 MAX_BYTES = 64 << 20
 """The largest file that is read."""
 MAX_ARGUMENT = 1_000_000
-"""The largest number in the arguments of an environment, which may allocate memory for it."""
+"""The largest number in the arguments of an environment, which may allocate as much memory."""
 BOX_ORIGIN = (
     "the extremes of every remaining return that training relabelled (the final replay's suffixes and the archive), "
     "within the natural limits of the objectives"
 )
 _RESERVED = {"id", "gym_id", "name", "max_steps", "max_episode_steps", "disable_env_checker", "render_mode"}
-"""Arguments of Gymnasium and of the catalogue. A file must not set them: render_mode can open a window."""
+"""Arguments of Gymnasium and of the catalogue that a file must not set: render_mode, for example, can open a window."""
 
 Size = Annotated[int, msgspec.Meta(ge=1, le=1_000_000)]
 Numbers = Annotated[list[float], msgspec.Meta(min_length=1)]
@@ -115,7 +115,7 @@ class AgentDocument(Document):
     error: Rows | None
     provenance: dict[str, Any]
     ranges: Annotated[tuple[ActionRange, ...], msgspec.Meta(max_length=1000)] = ()
-    """Of the dimensions of continuous actions; empty if actions are discrete."""
+    """The ranges of continuous actions, one per dimension; empty if actions are discrete."""
 
     @classmethod
     def of(cls, agent: Agent, policy: PCN) -> "AgentDocument":
@@ -137,7 +137,7 @@ class AgentDocument(Document):
 
     @classmethod
     def from_dict(cls, values: Any) -> "AgentDocument":
-        """Read a document. Texts may have several lines in the provenance, but nowhere else."""
+        """Read a document. Only texts in the provenance may have several lines."""
         provenance = values.get("provenance") if isinstance(values, Mapping) else None
         if not isinstance(provenance, Mapping):
             return super().from_dict(values)
@@ -178,16 +178,16 @@ def save_agent(agent: Agent, folder: str | Path) -> Path:
     require_agent(agent)
     if not isinstance(agent.policy, PCNPolicy | PCNActor):
         raise InvalidInput(
-            f"expected an agent with a PCN policy, got one with a {type(agent.policy).__name__}: only PCN weights can "
-            "be stored as safetensors. Keep your policy in its own file, and make the agent around it each time: "
+            f"expected an agent with a PCN policy, got {type(agent.policy).__name__}: only PCN weights can be stored. "
+            "Keep your policy in its own file, and make the agent from it each time: "
             "pf.Agent(name, policy, environment, space, front)"
         )
     document = AgentDocument.of(agent, agent.policy).to_json(indent=1)
     AgentDocument.from_json(document)  # an agent that cannot be read is not written
     target = Path(folder)
     target.mkdir(parents=True, exist_ok=True)
-    write_whole(target / WEIGHTS, save_tensors(dict(agent.policy.arrays())))
-    write_whole(target / DESCRIPTION, (document + "\n").encode())
+    write_atomically(target / WEIGHTS, save_tensors(dict(agent.policy.arrays())))
+    write_atomically(target / DESCRIPTION, (document + "\n").encode())
     return target
 
 
@@ -203,7 +203,7 @@ def read_agent(folder: str | Path) -> Agent:
 
 
 def read_bytes(path: Path, what: str = "an agent's file") -> bytes:
-    """Return the content of a file of at most MAX_BYTES. Devices and pipes are refused: they may never end."""
+    """Return the content of a file of at most MAX_BYTES. Devices and pipes are refused, because they may never end."""
     try:
         if not path.is_file():
             kind = "a folder" if path.is_dir() else "a device or a pipe" if path.exists() else "no file"
@@ -256,7 +256,7 @@ def _assemble(document: AgentDocument, network: PCNPolicy) -> Agent:
 
 
 def _environment(document: AgentDocument) -> envs.CatalogueEntry:
-    """Return the entry of the catalogue, or describe the stored Gymnasium id with the stored names."""
+    """Return the entry of the catalogue, or an entry for the stored Gymnasium id and the stored names."""
     stored, objectives, actions = document.environment, document.objectives, document.actions
     if stored.name in envs.names():
         return envs.entry(stored.name)
@@ -301,7 +301,7 @@ def local_folder() -> Path:
 
 
 def list_agents() -> dict[str, Path]:
-    """Return the folders of all agents by name. A local agent hides a shipped agent of the same name."""
+    """Return the folders of all agents by name. A local agent hides a shipped agent with its name."""
     agents: dict[str, Path] = {}
     for folder in (shipped_folder(), local_folder()):
         if folder.is_dir():
@@ -340,13 +340,13 @@ def _is_folder(name: str | Path) -> bool:
 
 
 def module_address(text: str) -> str | None:
-    """Return the address module:name of an agent or of a function that makes one (also for module.py:name), or None."""
+    """Return the address module:name of an agent or its function, also for module.py:name; None for other texts."""
     address = text.replace(".py:", ":")
     return address if _ADDRESS.fullmatch(address) else None
 
 
 def own_agent(address: str) -> Agent:
-    """Import a module of the user and return its agent. The caller has checked that the module is allowed."""
+    """Import a module of the user and return its agent. The caller must check that the module is allowed."""
     agent = own_object(address)
     if not isinstance(agent, Agent):
         raise InvalidInput.expected(f"{address} to be an agent (pf.Agent)", type(agent).__name__)
@@ -354,7 +354,7 @@ def own_agent(address: str) -> Agent:
 
 
 def own_object(address: str) -> Any:
-    """Import a module of the user and return its object, or what its function returns."""
+    """Import a module of the user and return its object, or the result of its function."""
     module, _, name = address.partition(":")
     try:
         value = getattr(import_module(module), name)

@@ -19,7 +19,7 @@ if TYPE_CHECKING:
 
 
 MAX_OBSERVATION = 4000
-"""Larger observations are images, for which the network of a PCN has no convolutions."""
+"""Larger observations count as images, for which a PCN has no layers."""
 
 
 def preset(entry: envs.CatalogueEntry, explore: Explore = "plans", returns: Returns | None = None) -> TrainConfig:
@@ -40,7 +40,7 @@ def train(environment: str | envs.CatalogueEntry, *, name: str | None = None, se
 
     Args:
         environment: a name from `paretofoil envs`, or your own entry (see `envs.describe`).
-        name: the name of the agent; that of the environment if not given.
+        name: the name of the agent; by default that of the environment.
         seed: the random seed.
         settings: fields of `pcn.config.TrainConfig`, such as steps, minutes, hidden, horizon, explore or returns. The
             defaults are the preset of the environment.
@@ -56,6 +56,7 @@ def train(environment: str | envs.CatalogueEntry, *, name: str | None = None, se
 
 
 def make_trainer(entry: envs.CatalogueEntry, config: TrainConfig) -> "Trainer":
+    """Return the trainer of an agent in an environment."""
     from paretofoil.pcn.train import Trainer
 
     if entry.observation_size > MAX_OBSERVATION:
@@ -76,7 +77,7 @@ def _reference(entry: envs.CatalogueEntry) -> np.ndarray | None:
 
 
 def make_agent(name: str, entry: envs.CatalogueEntry, result: "TrainResult") -> Agent:
-    """Return the agent of a training, with the provenance that is needed to train it again."""
+    """Return the agent of a training, with provenance from which it can be trained again."""
     objectives = (*entry.objectives, HORIZON) if result.config.horizon else entry.objectives
     order = np.lexsort(result.front.T[::-1])  # by the first objective, then the next
     return Agent(

@@ -25,7 +25,7 @@ class TablePolicy:
     exact_rows: ClassVar[bool] = True  # each row is summed in the same order
 
     def table(self, state: np.ndarray) -> ValueTable:
-        """Return the values at a state. They are computed twice and compared, because a proof needs a fixed table."""
+        """Return the table of values at a state. It is computed twice, because proofs need a fixed table."""
         vectors, again = (np.array(as_numbers(self.vectors(np.array(state)), "values")) for _ in range(2))
         if not np.array_equal(vectors, again, equal_nan=True):
             advice = "call eval() on the module before each call: some agents turn dropout on again"

@@ -12,7 +12,7 @@ import typer
 from rich.console import Console
 from rich.text import Text
 
-from paretofoil.core.files import write_whole
+from paretofoil.core.files import write_atomically
 
 if TYPE_CHECKING:
     from rich.table import Table as RichTable
@@ -71,7 +71,7 @@ def write_or_print(text: str, out: Path | None, what: str) -> None:
         print(text, end="")
         return
     out.parent.mkdir(parents=True, exist_ok=True)
-    write_whole(out, text.encode())
+    write_atomically(out, text.encode())
     say(f"Wrote {what} to {out}.")
 
 

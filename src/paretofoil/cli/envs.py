@@ -52,7 +52,7 @@ def envs(
 ) -> None:
     """List the environments of the catalogue, or show one."""
     from paretofoil import envs as catalogue
-    from paretofoil.core.files import check_file, write_whole
+    from paretofoil.core.files import check_file, write_atomically
 
     if name is None:
         if render is not None:
@@ -73,7 +73,7 @@ def envs(
 
     picture = BytesIO()
     Image.fromarray(picture_of(entry)).save(picture, format="PNG")
-    write_whole(render, picture.getvalue())
+    write_atomically(render, picture.getvalue())
     say(f"Wrote a picture of {entry.name} to {render}.")
 
 

@@ -30,7 +30,7 @@ def report(
     The page needs no server, no network and no script. Without --html, the report is printed as text.
     """
     from paretofoil.cli.typed import find_agent
-    from paretofoil.core.files import check_file, write_whole
+    from paretofoil.core.files import check_file, write_atomically
     from paretofoil.explanation.report import examine
     from paretofoil.show.report import report_html
 
@@ -42,7 +42,7 @@ def report(
     if html is None:
         _print(result)
         return
-    write_whole(html, report_html(result).encode())
+    write_atomically(html, report_html(result).encode())
     say_written("the report", html, quiet=False)
 
 

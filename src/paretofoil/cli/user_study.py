@@ -42,7 +42,7 @@ def plan(
 ) -> None:
     """Print how many participants a user study needs for a stated effect, and write its preregistration."""
     check_web()
-    from paretofoil.core.files import write_whole
+    from paretofoil.core.files import write_atomically
     from paretofoil.web.user_study import design
     from paretofoil.web.user_study.plan import read_user_study
 
@@ -53,7 +53,7 @@ def plan(
     for sentence in others:
         say(sentence)
     if preregistration is not None:
-        write_whole(preregistration, design.preregistration(study, needed).encode())
+        write_atomically(preregistration, design.preregistration(study, needed).encode())
         say_written("the preregistration", preregistration, quiet=False)
 
 

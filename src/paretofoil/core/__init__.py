@@ -1,4 +1,4 @@
-"""The values that every other layer uses, the version of the package, and names imported at their first use."""
+"""The values that every other layer uses, the version of the package, and lazy imports."""
 
 import ast
 from collections.abc import Callable
@@ -10,7 +10,7 @@ __version__ = "0.1.0"
 
 
 def installed_versions(*packages: str) -> dict[str, str]:
-    """Return the versions of this package, of Python, and of those of the given packages that are installed."""
+    """Return the versions of this package, of Python, and of each given package that is installed."""
     import platform
     from importlib.metadata import PackageNotFoundError, version
 
@@ -24,7 +24,7 @@ def installed_versions(*packages: str) -> dict[str, str]:
 
 
 def lazy_names(package: str, file: str) -> tuple[Callable[[str], Any], list[str]]:
-    """Return `__getattr__` and `__all__` of a package: the names that its stub `__init__.pyi` imports.
+    """Return `__getattr__` and `__all__` for a package whose stub `__init__.pyi` lists its names.
 
     A module is imported when one of its names is first used. Type checkers and editors read the stub.
     """

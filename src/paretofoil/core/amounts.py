@@ -1,9 +1,9 @@
 """Continuous actions: their space, foils that limit amounts, and the policy that a foil makes of an actor.
 
-A foil such as "release >= 30" has one or more limits. It makes the question one about a policy with few actions: action
-0 is the foil, and each limit is a rival. The score of the foil is 0, that of a rival is -m. The margin m = (amount -
-limit) / range is the share of the action's range by which the limit is kept; it is negative if the limit is violated.
-Searches and proofs need nothing else.
+A foil such as "release >= 30" has one or more limits. It turns the actor into a policy with few actions: action 0 is
+the foil, and each limit is a rival. The score of the foil is 0, and that of a rival is -m. The margin m = (amount -
+limit) / range says by which share of the action's range the amount is on the right side of the limit. It is negative on
+the wrong side. Searches and proofs need nothing else.
 """
 
 import re
@@ -24,7 +24,7 @@ from paretofoil.core.program import Affine, Program
 _FLOAT64 = 8 * 2.0**-53
 """More than the relative error of a margin that is computed from an amount."""
 DIRECTION = 0.1
-"""A foil in a direction asks for this share of the range, if no other amount is given."""
+"""A foil in a direction asks for a change by this share of the range, unless an amount is given."""
 
 
 @dataclass(frozen=True, eq=False, repr=False)
@@ -230,7 +230,7 @@ def make_limits(foil: AmountFoil | str, actions: ActionSpace, amounts: np.ndarra
             o.dimension == limit.dimension and limit.lower and not o.lower and limit.amount >= o.amount for o in limits
         ):
             got = " and ".join(f"{o.name} {'>=' if o.lower else '<='} {o.amount:g}" for o in limits)
-            raise InvalidInput.expected("limits that some amount keeps", got)
+            raise InvalidInput.expected("limits that leave an allowed amount", got)
     return tuple(limits)
 
 
@@ -245,10 +245,10 @@ def fixed_limits(foil: AmountFoil | str, actions: ActionSpace) -> tuple[Limit, .
     return make_limits(foil, actions, actions.low, kappa=0.0)
 
 
-def keep_limits(limits: Sequence[Limit], amounts: np.ndarray) -> np.ndarray:
-    """Return whether amounts (..., dimensions) keep all limits: (...) bool."""
-    kept = [limit.slope * (amounts[..., limit.dimension] - limit.amount) >= 0 for limit in limits]
-    return np.logical_and.reduce(kept)
+def meets_limits(limits: Sequence[Limit], amounts: np.ndarray) -> np.ndarray:
+    """Return which amounts (..., dimensions) meet all limits: (...) bool."""
+    met = [limit.slope * (amounts[..., limit.dimension] - limit.amount) >= 0 for limit in limits]
+    return np.logical_and.reduce(met)
 
 
 def _outwards(amount: float, width: float, *, up: bool) -> float:
@@ -258,7 +258,7 @@ def _outwards(amount: float, width: float, *, up: bool) -> float:
 
 
 def directions_of(actions: ActionSpace, amounts: np.ndarray) -> dict[int, AmountFoil]:
-    """Return a foil for a tenth of the range more, and one for less, of each dimension, where the range has room.
+    """Return, for each dimension, a foil for a tenth of the range more, and one for less, where the range has room.
 
     They are numbered as in `direction_names`.
     """
@@ -302,7 +302,7 @@ class CallableActor:
 
 @dataclass(frozen=True, eq=False)
 class AmountScores:
-    """The amounts of an actor as scores of its dimensions, for questions of which only the search region matters."""
+    """The amounts of an actor as scores, for questions of which only the search region is used."""
 
     actor: Actor
 
@@ -322,7 +322,7 @@ def as_actor(subject: Any, actions: Any = None) -> Actor | None:
     if not isinstance(actions, ActionSpace):
         return None
     if not callable(subject):
-        expected = "a function (states, commands) -> amounts, or pf.from_torch(..., actions=...), for an ActionSpace"
+        expected = "for an ActionSpace, a function (states, commands) -> amounts, or pf.from_torch(..., actions=...)"
         raise InvalidInput.expected(expected, type(subject).__name__)
     return CallableActor(subject, actions)
 
@@ -362,16 +362,16 @@ class FoilPolicy:
 
     @property
     def why_not(self) -> str | None:
-        """Why the policy is not white-box; None if it is, or if it is not known."""
+        """Why the policy is not white-box; None if it is, or if the reason is unknown."""
         return getattr(self.actor, "why_not", None)
 
-    def is_kept(self, amounts: np.ndarray) -> bool:
-        """Return whether amounts (dimensions,) keep all limits."""
-        return bool(keep_limits(self.limits, amounts))
+    def is_met(self, amounts: np.ndarray) -> bool:
+        """Return whether amounts (dimensions,) meet all limits."""
+        return bool(meets_limits(self.limits, amounts))
 
     @property
     def rows(self) -> tuple[np.ndarray, np.ndarray]:
-        """The scores as a function of the amounts a: matrix @ a + offsets."""
+        """The matrix and the offsets of the scores of amounts a: matrix @ a + offsets."""
         matrix, offsets = np.zeros((1 + len(self.limits), self.actor.actions.dim)), np.zeros(1 + len(self.limits))
         for row, limit in enumerate(self.limits, start=1):
             matrix[row, limit.dimension], offsets[row] = -limit.slope, limit.slope * limit.amount
@@ -428,10 +428,10 @@ class WhiteBoxFoilPolicy(FoilPolicy):
         program: Program = self.actor.fold_amounts(state)  # type: ignore[attr-defined]
         matrix, offsets = self.rows
         size, output = np.abs(matrix), program.output
-        moved = output.each(lambda part: matrix @ part)
+        moved = output.map(lambda part: matrix @ part)
         error = program.error
-        if error is not None:  # that of the amounts, and that of the margins in float64
-            margins = output.each(lambda part: size @ (_FLOAT64 * np.abs(part)))
-            error = error.each(lambda part: size @ ((1.0 + _FLOAT64) * part)).plus(margins)
+        if error is not None:  # of the amounts, and of the margins in float64
+            margins = output.map(lambda part: size @ (_FLOAT64 * np.abs(part)))
+            error = error.map(lambda part: size @ ((1.0 + _FLOAT64) * part)).plus(margins)
             error = Affine(error.bias + _FLOAT64 * np.abs(offsets), error.weights)
         return replace(program, output=Affine(moved.bias + offsets, moved.weights), error=error)

@@ -36,7 +36,7 @@ class Counterfactual:
     distance: float
     """Scaled distance from the original command: |D^-1 (R_cf - R_t)|."""
     margin: float
-    """M_f: by how much the foil wins; for an outcome, by how much the actions of its rollout win at least."""
+    """M_f: the margin by which the foil wins; for an outcome, the smallest margin of an action in its rollout."""
     probabilities: np.ndarray
     """Probability of each action; 0 for actions that are not valid."""
     values: np.ndarray | None = None
@@ -87,12 +87,12 @@ class QuestionRecord:
     probability: float | None = None
     """The probability that the foil must have at least; None if it must win by kappa."""
     amounts: tuple[Limit, ...] = ()
-    """The limits of a foil on continuous actions. Action 0 is then the foil, and each limit is a rival whose value is
-    minus its margin."""
+    """The limits of a foil on continuous actions. Action 0 is then the foil, and each limit is a rival. The value of a
+    rival is minus the margin of its limit."""
     outcome: str | None = None
     """The outcome of the episode that is the foil, in words; None if the foil is an action."""
     constraints: tuple[str, ...] = ()
-    """What holds between the numbers of a command in the search region: "a <= b"."""
+    """Linear constraints on commands of the search region, such as "a <= b"."""
 
     def amounts_at(self, values: np.ndarray | None) -> dict[str, float]:
         """Return the amounts of continuous actions by name, given the values of the actions."""
@@ -102,12 +102,12 @@ class QuestionRecord:
 
     @property
     def later(self) -> bool:
-        """Whether the decision is after the first step: the command is then for the rest of the episode."""
+        """Whether the decision comes after the first step, so that the command is for the rest of the episode."""
         return bool(self.step) or self.collected is not None
 
     @property
     def column(self) -> int | None:
-        """The number of the foil among all actions, or among more and less of each dimension of continuous ones."""
+        """Index of the foil among the actions; for continuous actions, among the directions of `direction_names`."""
         return self.amounts[0].direction if self.amounts else self.foil
 
     @property
@@ -137,12 +137,12 @@ ProofStatus = Literal["optimal", "infeasible", "gap"]
 class Certificate:
     """A proof that no command of the search region closer than `lower` makes the foil win by kappa.
 
-    If the foil is an outcome: that under no such command the episode has it.
+    If the foil is an outcome, the proof says that no such command leads to it.
     """
 
     status: ProofStatus
-    """optimal: upper - lower <= tolerance; infeasible: the search region has no valid command; gap: a limit was reached
-    first, or float32 cannot separate the commands."""
+    """optimal: upper - lower <= tolerance; infeasible: the search region has no valid command; gap: the search stopped
+    at a limit, or at commands that float32 cannot tell apart."""
     lower: Bound
     """Proven lower bound of the scaled distance; infinite if the search region has no valid command."""
     upper: Bound
@@ -165,8 +165,8 @@ class Certificate:
     norm: Norm
     """How distance is measured."""
     rounding: Literal["derived", "measured"] = "measured"
-    """derived: the proof includes the rounding errors of the deployed policy; measured: it assumes that they are no
-    larger than the slack, several times the largest one that was measured."""
+    """derived: the proof includes the rounding errors of the deployed policy. measured: the proof assumes that these
+    errors are at most the slack, which is several times the largest measured error."""
     why_measured: str = ""
     """Why the rounding errors are not derived."""
 
@@ -176,7 +176,7 @@ class Certificate:
 
     @property
     def gap(self) -> float:
-        """How much closer another command could be, at most; 0 if no command in the search region is valid."""
+        """How much closer than `upper` a valid command could be; 0 if no command in the search region is valid."""
         return 0.0 if np.isinf(self.lower) else self.upper - self.lower
 
     @property
@@ -219,7 +219,7 @@ class Certificate:
 class ProvenRange:
     """A box of commands around the quoted one, all proven to make the foil win by kappa.
 
-    Of preferences, only those that sum to 1.
+    For preferences, the proof covers the commands of the box that sum to 1.
     """
 
     low: np.ndarray
@@ -250,10 +250,10 @@ class Consequence:
     steps: float
     """Number of further steps of the episode."""
     finished: float
-    """Share of rollouts that ended by themselves, not by the step limit."""
+    """Share of rollouts that terminated before the step limit."""
     repeats: Count
     met: Fraction | None = None
-    """Share of rollouts that have the outcome which is the foil; None if the foil is an action."""
+    """Share of rollouts with the outcome that is the foil; None if the foil is an action."""
 
     def __post_init__(self) -> None:
         if self.error.size != self.achieved.size:
@@ -264,13 +264,13 @@ class Consequence:
 
 @dataclass(frozen=True, eq=False)
 class Attainable:
-    """The closest command that was found to make the agent take the foil and then deliver what it asks for.
+    """The closest attainable command that was found: the agent takes the foil and then delivers the command.
 
-    If no such command was found, one may still exist, unless it is proven that there is none.
+    If none was found, one may still exist, unless it is proven that there is none.
     """
 
     num_rollouts: Count
-    """Number of commands with the foil as their first action that were rolled out."""
+    """Number of commands that were rolled out because the foil is their first action."""
     command: np.ndarray | None = None
     """The command to issue at the decision; None, like all fields below, if none was found."""
     total: np.ndarray | None = None
@@ -280,13 +280,13 @@ class Attainable:
     deviation: float | None = None
     """The largest difference between the command and the return, as a share of an objective's range."""
     consequence: Consequence | None = None
-    """Outcome of the command, rolled out once more by itself."""
+    """Outcome of the command, from a separate rollout."""
     proven_none: bool = False
     """Whether it is proven that no command of the search region is attainable."""
     proven_closest: bool = False
-    """Whether it is proven that no attainable command is closer, to 1 % and apart from the rounding of this command."""
+    """Whether it is proven that no attainable command is closer by more than 1 %, before this command was rounded."""
     lower_bound: float = 0.0
-    """It is proven that no attainable command of the search region is closer than this scaled distance."""
+    """Proven: no attainable command of the search region is closer than this scaled distance."""
     assumed: float = 0.0
     """The rounding error, in margins, that these proofs assume because it is measured; 0 if it is derived."""
 
@@ -328,17 +328,17 @@ class Rollouts:
 
 @dataclass(frozen=True, eq=False)
 class Live:
-    """What an answer refers to in the process that computed it."""
+    """Objects of the process that computed an answer; they are not stored."""
 
     question: Question
     scene: Callable[[], np.ndarray] | None = None
-    """Draws the environment in the state of the decision."""
+    """Return a picture of the environment in the state of the decision."""
     clearance: float = 0.0
-    """Added to kappa for the noise of the policy; a proven range allows for it, too."""
+    """Added to kappa, and respected by proven ranges, because of the noise of the policy."""
     agent: Any = None
-    """The agent; None if a policy alone was asked."""
+    """The agent; None if the question was about a policy."""
     met: Callable[[np.ndarray], np.ndarray] | None = None
-    """Commands (N, d) -> share (N,) of their rollouts that have the outcome which is the foil."""
+    """Commands (N, d) -> share (N,) of their rollouts with the outcome that is the foil."""
 
 
 @dataclass(frozen=True, eq=False, repr=False)
@@ -358,16 +358,16 @@ class Answer(Document):
     quoted: Counterfactual | None = None
     """The command in short numbers, which is shown and rolled out. The proven range is around it."""
     closest: Counterfactual | None = None
-    """The closest command found, before rounding. Proofs and the tables of studies are about this one."""
+    """The closest command found, before rounding. Proofs and tables of studies are about this command."""
     proof: Certificate | None = None
     """What is proven about `closest` and the search region."""
     proven_range: ProvenRange | None = None
-    """Commands around the quoted one that are all proven to make the foil win."""
+    """Commands around the quoted one, all proven to make the foil win."""
     rollouts: Rollouts | None = None
     alternatives: tuple["Answer", ...] = ()
     """Further answers that change other objectives, or change them in other directions."""
     other_norms: tuple["Answer", ...] = ()
-    """If the proof of this answer is open: the proven answer to the same question in the norm linf, if there is one."""
+    """If this answer is not proven: the proven answer to the same question in the norm linf, if there is one."""
     requested: Count = 1
     """Number of answers that were requested."""
     live: Live | None = field(default=None, metadata=UNSTORED)
@@ -447,10 +447,12 @@ class Answer(Document):
             got = f"{question.foil} and {brief(question.outcome)}"
             raise InvalidInput.expected("either question.foil or question.outcome", got)
         if question.amounts and (num_actions != 1 + len(question.amounts) or question.foil or question.values is None):
-            expected = "continuous actions with values, and action 0 as the foil of all limits"
-            raise InvalidInput.expected(expected, f"{num_actions} actions, {len(question.amounts)} limits")
+            expected = "for limits on amounts, foil 0, values, and one action more than limits"
+            got = f"foil {question.foil}, {num_actions} actions and {len(question.amounts)} limits"
+            raise InvalidInput.expected(expected, got)
         if (self.quoted is None) != (self.closest is None):
-            raise InvalidInput.expected("both a quoted and a closest command, or neither", "one of them")
+            got = "only the closest" if self.quoted is None else "only the quoted"
+            raise InvalidInput.expected("both a quoted and a closest command, or neither", got)
         consequences = {"quoted": rollouts.quoted, "original": rollouts.original}
         if rollouts.attainable is not None:
             consequences["attainable.consequence"] = rollouts.attainable.consequence

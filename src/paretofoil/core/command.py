@@ -1,7 +1,7 @@
 """Commands, their objectives and command spaces (paper, appendix "Scaled Command Coordinates").
 
-The numbers of a command may also be features of the state (`Objective.feature`). Everything that changes commands then
-changes features; only the words differ.
+An entry of a command may also be a feature of the state (`Objective.feature`). Searches treat it like an objective, and
+sentences name it differently.
 """
 
 import re
@@ -39,7 +39,7 @@ def clip(z: np.ndarray | float, low: np.ndarray | float, high: np.ndarray | floa
 
 @dataclass(frozen=True)
 class Objective:
-    """One number of a command, with its name and unit."""
+    """One entry of a command, with its name and unit."""
 
     name: str
     unit: str = ""
@@ -47,13 +47,13 @@ class Objective:
     cost: bool = False
     """Whether rewards are negative costs, which are shown without their sign ("2 steps", not "-2 time")."""
     probability: bool = False
-    """Whether a return is a probability: of something bad if the objective is a cost, else of something good."""
+    """Whether a return is a probability. The event is bad if the objective is a cost, and otherwise good."""
     natural_low: float | None = None
-    """The smallest return of an episode, or of the rest of one, if it is known."""
+    """The smallest return of an episode, or of the rest of one, if known."""
     natural_high: float | None = None
     """The largest return; -1 for time, because the rest of an episode has at least one step."""
     feature: bool = field(default=False, repr=False)  # not in the representation, which recorded studies hash
-    """Whether the number is a feature of the state, not something that the agent is asked for."""
+    """Whether the entry is a feature of the state, not a part of the agent's command."""
     whole: bool = field(default=False, repr=False)
     """Whether only whole numbers occur."""
 
@@ -66,7 +66,7 @@ class Objective:
 
     @property
     def limits(self) -> tuple[float, float]:
-        """The natural limits; infinite if they are not known."""
+        """The natural limits; infinite if unknown."""
         low = -np.inf if self.natural_low is None else self.natural_low
         return low, np.inf if self.natural_high is None else self.natural_high
 
@@ -98,7 +98,7 @@ def as_vector(values: Any, what: str, size: int | None = None) -> np.ndarray:
 
 
 def as_points(values: Any, what: str, size: int, count: int | None = None) -> np.ndarray:
-    """Return finite float64 numbers (count, size), or raise InvalidInput; an empty list has no points."""
+    """Return points (count, size) as finite float64 numbers, or raise InvalidInput; an empty list has no points."""
     expected = f"{what} with {size} finite numbers"
     try:
         points = np.array(values, dtype=np.float64)
@@ -119,10 +119,10 @@ def format_numbers(numbers: np.ndarray) -> str:
 
 @dataclass(frozen=True, eq=False, repr=False)
 class CommandSpace:
-    """A box of commands with the names of their objectives, or the preferences in a box.
+    """The commands of a box, or the preferences in a box, with their objectives.
 
-    It defines the scale D = diag(high - low) and the scaled distance. The scale of preferences is 1. Whole numbers and
-    constraints exclude a part of the box.
+    The box defines the scale D = diag(high - low) and the scaled distance. The scale of preferences is 1. Whole numbers
+    and constraints exclude parts of the box.
     """
 
     low: np.ndarray
@@ -130,7 +130,7 @@ class CommandSpace:
     objectives: Sequence[Objective | str] = field(default=())
     shape: Shape = "box"
     constraints: Sequence["str | Constraint"] = field(default=())
-    """What holds for all commands beside the ranges: "gold <= silver", "2 gold + silver <= 10"."""
+    """Linear constraints on commands: "gold <= silver", "2 gold + silver <= 10"."""
 
     def __post_init__(self) -> None:
         low = as_vector(self.low, "the lower bounds of the command space")
@@ -146,11 +146,11 @@ class CommandSpace:
         if self.shape not in get_args(Shape):
             raise InvalidInput.expected("a shape among box, simplex", repr(self.shape))
         if self.simplex and not (low.min() >= 0 and low.sum() <= 1 <= high.sum()):
-            raise InvalidInput.expected("ranges with weights of at least 0 that sum to 1", f"{low} to {high}")
+            raise InvalidInput.expected("ranges of weights of at least 0 that can sum to 1", f"{low} to {high}")
         whole = np.array([o.whole for o in objectives])
         low, high = np.where(whole, np.ceil(low), low), np.where(whole, np.floor(high), high)
         if (low > high).any():
-            raise InvalidInput.expected("ranges that hold a whole number", f"{self.low} to {self.high}")
+            raise InvalidInput.expected("ranges that contain whole numbers", f"{self.low} to {self.high}")
         constraints = tuple(read_constraint(c, [o.name for o in objectives]) for c in self.constraints)
         if self.simplex and (whole.any() or constraints):
             raise InvalidInput.expected("preferences without constraints or whole numbers", self.constraints)
@@ -185,14 +185,14 @@ class CommandSpace:
 
     @cached_property
     def is_box(self) -> bool:
-        """Whether all numbers within the ranges are commands."""
+        """Whether the whole box consists of commands."""
         return not (self.simplex or self.constraints or self.whole.any())
 
     @cached_property
     def half_spaces(self) -> tuple[np.ndarray, np.ndarray]:
         """The constraints as slopes (K, d) and bounds (K,): slopes . command <= bounds.
 
-        They are scaled: the slopes of scaled changes have a sum of absolute values of 1.
+        They are normalised: for scaled changes, the absolute values of the slopes of a constraint sum to 1.
         """
         rows = [(np.array(c.slopes), c.bound) for c in self.constraints]  # type: ignore[union-attr]
         slopes, bounds = np.array([a for a, _ in rows]).reshape(-1, self.dim), np.array([b for _, b in rows])
@@ -200,7 +200,7 @@ class CommandSpace:
         return slopes / size[:, None], bounds / size
 
     def allows(self, commands: np.ndarray) -> np.ndarray:
-        """Return which commands (N, d) have whole numbers where they must, and fulfil the constraints: (N,) bool."""
+        """Return which commands (N, d) fulfil the constraints and are whole where they must be: (N,) bool."""
         slopes, bounds = self.half_spaces
         whole = np.round(commands[:, self.whole]) == commands[:, self.whole]
         fulfilled: np.ndarray = (commands @ slopes.T <= bounds + CONSTRAINT_SLACK).all(axis=1) & whole.all(axis=1)
@@ -252,12 +252,12 @@ class CommandSpace:
         return number
 
     def outside(self, command: np.ndarray) -> np.ndarray:
-        """Return which objectives of a command lie outside the box: (d,) bool."""
+        """Return which objectives of a command are outside the box: (d,) bool."""
         slack = 1e-6 * self.scale  # rounding errors of sums of rewards
         return (command < self.low - slack) | (command > self.high + slack)
 
     def checked(self, commands: np.ndarray, what: str) -> np.ndarray:
-        """Return commands (..., d). In a space of preferences, raise InvalidInput if they are not preferences."""
+        """Return commands (..., d). Normalise preferences, or raise InvalidInput if they are none."""
         return as_preferences(commands, what) if self.simplex else commands
 
     def project(self, commands: np.ndarray, low: np.ndarray, high: np.ndarray) -> np.ndarray:
@@ -272,7 +272,7 @@ class CommandSpace:
 
 
 CONSTRAINT_SLACK = 1e-9
-"""A constraint may be violated by this share of the ranges of its objectives, because of rounding."""
+"""Share of the ranges of its objectives by which rounding may violate a constraint."""
 
 
 @dataclass(frozen=True)
@@ -320,13 +320,13 @@ def read_constraint(text: "str | Constraint", names: Sequence[str]) -> Constrain
 
 
 SUM_SLACK = 1e-6
-"""Largest difference of the sum of given weights from 1, for float32 numbers; they are then divided by the sum."""
+"""Largest difference from 1 of the sum of given weights, which may be float32. Weights are divided by their sum."""
 _SUMS = 1e-12
-"""Largest difference of the sum of weights from 1 without being projected."""
+"""Weights whose sum differs from 1 by at most this are not changed."""
 
 
 def as_preferences(weights: np.ndarray, what: str) -> np.ndarray:
-    """Return the weights (..., d) scaled to sum to 1 in float64. Their sum must be 1 up to float32 rounding."""
+    """Return weights (..., d), whose sum must be 1 up to float32 rounding, scaled to sum to 1 in float64."""
     total = weights.sum(axis=-1, keepdims=True)
     if (np.abs(total - 1.0) > SUM_SLACK).any() or (weights < -SUM_SLACK).any():
         raise InvalidInput.expected(f"{what} to be weights of at least 0 that sum to 1", weights.tolist())
@@ -359,10 +359,10 @@ def project(weights: np.ndarray, low: np.ndarray, high: np.ndarray) -> np.ndarra
 
 
 def directions(free: np.ndarray) -> np.ndarray:
-    """Return an orthonormal basis of changes of weights, as columns (d, d); `free` (d,) says which weights may change.
+    """Return an orthonormal basis of changes of weights, as columns (d, d). Only the weights `free` (d,) may change.
 
-    The first columns keep the sum of the free weights. The others, which are not used, change their sum or a locked
-    weight.
+    The first columns keep the sum of the free weights. The other columns, which are not used, change this sum or a
+    locked weight.
     """
     count, order = int(free.sum()), np.flatnonzero(free)
     basis = np.zeros((len(free), len(free)))
@@ -376,7 +376,7 @@ def directions(free: np.ndarray) -> np.ndarray:
 
 
 def reach(basis: np.ndarray, command: np.ndarray, low: np.ndarray, high: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
-    """Return the smallest and largest coordinates (d,) along each column of the basis within the region."""
+    """Return the smallest and largest coordinates (d,) of the region along each column of the basis."""
     count = int((high > low).sum()) - 1
     ends = np.zeros((2, len(command)))
     for k in range(max(count, 0)):

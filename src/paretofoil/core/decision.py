@@ -31,7 +31,7 @@ class Decision(Document):
     snapshot: Any = field(default=None, metadata=UNSTORED)
     """State of the environment, from which rollouts start; None without an environment or if read from JSON."""
     amounts: np.ndarray | None = None
-    """The chosen amounts of continuous actions, as the environment carries them out; None if actions are discrete."""
+    """The chosen amounts of continuous actions, within the limits of the environment; None if actions are discrete."""
 
     @property
     def others(self) -> list[int]:
@@ -46,9 +46,9 @@ class Decision(Document):
 
     def check(self) -> None:
         if np.abs(self.state).max() > LARGEST:
-            raise InvalidInput.expected("a state of float32 numbers", brief(self.state.tolist()))
+            raise InvalidInput.expected(f"a state of numbers up to {LARGEST:.2g} (float32)", brief(self.state.tolist()))
         if self.collected.size != self.command.size:
-            raise InvalidInput.expected(f"{self.command.size} numbers in collected", self.collected.size)
+            raise InvalidInput.expected(f"a collected return of {self.command.size} numbers", self.collected.size)
         if self.amounts is None and self.action not in self.valid_actions:
             raise InvalidInput.expected(f"an action among the valid ones {list(self.valid_actions)}", self.action)
         object.__setattr__(self, "state", self.state.astype(np.float32))
@@ -95,7 +95,7 @@ class Episode(Document, Sequence[Decision]):
 
 @dataclass(frozen=True, eq=False, repr=False)
 class EpisodeReport(Document):
-    """Results about the steps of one episode of an agent."""
+    """A report on the steps of one episode of an agent."""
 
     agent: str
     objectives: tuple[Objective, ...]
@@ -104,7 +104,7 @@ class EpisodeReport(Document):
     command: np.ndarray
     """The command that was issued at the start."""
     achieved: np.ndarray
-    """Return of the whole episode; one number, 0, if only its observations are known."""
+    """Return of the whole episode; a single 0 if only the observations are known."""
 
     def plot(self, path: Any = None) -> Any:
         """Return a matplotlib figure of the steps; with a path, save it there."""

@@ -26,7 +26,7 @@ class InvalidInput(ValueError):
         return cls(f'{package} is not installed. Install it with: pip install "paretofoil[{extra}]"')
 
 
-MOST_SEED = 2**63 - 1
+MAX_SEED = 2**63 - 1
 """The largest seed that NumPy, torch and environments all accept."""
 
 
@@ -41,6 +41,6 @@ def as_whole(value: Any, what: str) -> int:
 def as_seed(seed: Any) -> int:
     """Return a seed, or raise InvalidInput."""
     number = as_whole(seed, "a seed that is a whole number")
-    if not 0 <= number <= MOST_SEED:
-        raise InvalidInput.expected(f"a seed of at least 0{'' if number < 0 else f' and at most {MOST_SEED}'}", seed)
+    if not 0 <= number <= MAX_SEED:
+        raise InvalidInput.expected(f"a seed of at least 0{'' if number < 0 else f' and at most {MAX_SEED}'}", seed)
     return number

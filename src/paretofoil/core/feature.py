@@ -1,7 +1,7 @@
-"""Features of the state that may change, alone or together with the command.
+"""Features of the state that a question may change, alone or together with the command.
 
-The free numbers are the command of the policy: first the command of the agent, if it has one, then the features. An
-observation is base + E . features, where the base does not depend on them.
+Searches see one command of all free numbers: the command of the agent, if it has one, and then the features. An
+observation is base + E . features, and the base does not depend on the features.
 """
 
 from collections.abc import Callable, Mapping, Sequence
@@ -18,13 +18,13 @@ from paretofoil.core.json import brief
 
 @dataclass(frozen=True)
 class Feature:
-    """A number of the state that may change, with its name, unit and range."""
+    """A feature of the state that may change, with its name, unit and range."""
 
     name: str
     at: int | Mapping[int, float]
-    """The number of the observation that is the feature, counted from 0. If the feature changes several numbers, or is
-    measured in another unit: by how much each number changes when the feature changes by 1, as {0: 1.0, 3: -2.0}. The
-    value of the feature is the first of these numbers divided by its factor."""
+    """Index of the feature in the observation. If the feature changes several entries of the observation, or has
+    another unit: the change of each entry, by index, when the feature changes by 1, such as {0: 1.0, 3: -2.0}. The
+    value of the feature is the first of these entries divided by its factor."""
     low: float | None = None
     high: float | None = None
     """The range of the feature; by default that of the observation space."""
@@ -32,34 +32,30 @@ class Feature:
     whole: bool = False
     """Whether only whole numbers occur."""
     digit: bool = False
-    """Whether the number of the observation encodes several whole features, of which this is one digit. Its factor is
-    the weight of the digit, and its range are the values of the digit."""
+    """Whether the entry of the observation encodes several whole features, as digits. The factor is then the place
+    value of the digit, and the range holds the values of the digit."""
 
     def __post_init__(self) -> None:
         at = self.at if isinstance(self.at, Mapping) else {self.at: 1.0}
-        places = {
-            as_whole(place, f"numbers of the observation for {self.name}"): factor for place, factor in at.items()
-        }
+        places = {as_whole(place, f"a whole index for {self.name}"): factor for place, factor in at.items()}
         factors = as_vector(list(places.values()), f"the factors of {self.name}")
         if not factors.all() or min(places) < 0:
-            got = brief(self.at)
-            raise InvalidInput.expected(
-                f"numbers of the observation from 0 with factors other than 0, for {self.name}", got
-            )
+            raise InvalidInput.expected(f"indices of at least 0, with nonzero factors, for {self.name}", brief(self.at))
         if self.low is not None and self.high is not None and not self.low <= self.high:
             raise InvalidInput.expected(f"low <= high for {self.name}", f"{self.low} and {self.high}")
         if self.digit and not (self.whole and self.low is not None and self.high is not None):
-            raise InvalidInput.expected("whole=True and a range, for a digit", repr(self.name))
+            got = f"whole={self.whole}, low={self.low}, high={self.high}"
+            raise InvalidInput.expected(f"whole=True and a range for the digit {self.name}", got)
         object.__setattr__(self, "at", dict(zip(places, factors.tolist(), strict=True)))
 
     @property
     def factors(self) -> dict[int, float]:
-        """The change of each number of the observation when the feature changes by 1."""
+        """The change of each entry of the observation, by index, when the feature changes by 1."""
         return dict(self.at)  # type: ignore[arg-type]
 
     @property
     def place(self) -> int:
-        """The number of the observation that is the feature, or the first of several."""
+        """The index of the feature in the observation, or the first of several."""
         return next(iter(self.factors))
 
     @property
@@ -69,23 +65,23 @@ class Feature:
 
 @dataclass(frozen=True, eq=False)
 class Features:
-    """The numbers of a policy that may change: the command of the agent, if it has one, and features of its state."""
+    """All free numbers: the command of the agent, if it has one, and features of its state."""
 
     features: tuple[Feature, ...]
     size: int
-    """How many numbers the state has."""
+    """The size of the state."""
     commands: CommandSpace | None = None
     """The commands of the agent; None for an agent without a command."""
     constraints: Sequence[str] = ()
-    """What holds between the free numbers: "a <= b"."""
+    """Linear constraints on the free numbers, such as "a <= b"."""
     actions: tuple[str, ...] | None = None
-    """The names of the actions, if they are known."""
+    """The names of the actions, if known."""
     phrases: tuple[str, ...] | None = None
-    """What the agent has done after each action, if it is known: "pushed left"."""
+    """The past participle of each action, if known: "pushed left"."""
     names: tuple[str, ...] | None = None
-    """The names of all numbers of the state, if they are known."""
+    """The names of all entries of the state, if known."""
     example: np.ndarray | None = None
-    """A state of the agent, if one is known."""
+    """A state of the agent, if known."""
 
     def __post_init__(self) -> None:
         if not self.features:
@@ -99,14 +95,16 @@ class Features:
                 raise InvalidInput.expected(f"a range of {feature.name}: {advice}", "none")
         alone = [feature.place for feature in self.features if not feature.digit]
         if len(set(alone)) < len(alone):
-            raise InvalidInput.expected("features at different numbers of the state", [f.name for f in self.features])
+            raise InvalidInput.expected("features at different indices of the state", [f.name for f in self.features])
         if self.commands is not None and self.commands.simplex:
-            raise InvalidInput.expected("commands of returns, because features of the state are free", "preferences")
+            raise InvalidInput.expected(
+                "commands that are returns, because features of the state are free", "preferences"
+            )
         _ = self.space
 
     @property
     def num_commands(self) -> int:
-        """How many of the free numbers are the command of the agent."""
+        """How many free numbers belong to the command of the agent."""
         return 0 if self.commands is None else self.commands.dim
 
     @cached_property
@@ -122,12 +120,12 @@ class Features:
 
     @property
     def number_names(self) -> list[str]:
-        """The names of all numbers of the state, with the units of free ones."""
+        """The names of all entries of the state, with the units of free features."""
         return name_numbers(self.names or default_names(self.size), self.features)
 
     @cached_property
     def matrix(self) -> np.ndarray:
-        """E: the change of each number of the state with each feature (size, features)."""
+        """E: the change of each entry of the state with each feature (size, features)."""
         matrix = np.zeros((self.size, len(self.features)))
         for column, feature in enumerate(self.features):
             for place, factor in feature.factors.items():
@@ -145,7 +143,7 @@ class Features:
         return values
 
     def base(self, states: np.ndarray) -> np.ndarray:
-        """Return states (N, size) in which all free features are 0, in float64."""
+        """Return states (N, size) with all free features set to 0, in float64."""
         return states - self.values(states) @ self.matrix.T
 
     def complete(self, state: np.ndarray, command: Any) -> np.ndarray:
@@ -158,15 +156,15 @@ class Features:
         return np.concatenate([own, self.values(state[None])[0]])
 
     def observations(self, states: np.ndarray, numbers: np.ndarray) -> np.ndarray:
-        """Return states (N, size) with the features that are part of the free numbers (N, d)."""
+        """Return states (N, size) with their features replaced by those in the free numbers (N, d)."""
         changed: np.ndarray = self.base(states) + numbers[:, self.num_commands :] @ self.matrix.T
         return changed.astype(np.float32)
 
 
 def read_features(free: Any, named: Sequence[Feature], names: Sequence[str]) -> tuple[Feature, ...]:
-    """Return features that are given by name, by their number in the observation, or as they are.
+    """Return features that are given by name, by index in the observation, or as `Feature`.
 
-    `named` are those that have a name, and `names` the default names of the numbers of the observation.
+    `named` are the features with known names. `names` are the names of all entries of the observation.
     """
     if isinstance(free, str | Feature) or not isinstance(free, Sequence):
         raise InvalidInput.expected("free=[...], a list of features", brief(free))
@@ -176,13 +174,13 @@ def read_features(free: Any, named: Sequence[Feature], names: Sequence[str]) -> 
         if isinstance(each, str):
             if each not in by_name:
                 choices = ", ".join([feature.name for feature in named] or [*names[:8], *["..."] * (len(names) > 8)])
-                expected = f"a feature among {choices}, or pf.Feature(name, number, low, high)"
+                expected = f"a feature among {choices}, or pf.Feature(name, index, low, high)"
                 raise InvalidInput.expected(expected, did_you_mean(each, list(by_name)))
             each = by_name[each]
         elif not isinstance(each, Feature):
-            number = as_whole(each, f"a feature by name, by a number from 0 to {len(names) - 1}, or a pf.Feature")
+            number = as_whole(each, f"a feature as a name, an index from 0 to {len(names) - 1}, or a pf.Feature")
             if not 0 <= number < len(names):
-                raise InvalidInput.expected(f"a feature number from 0 to {len(names) - 1}", number)
+                raise InvalidInput.expected(f"the index of a feature from 0 to {len(names) - 1}", number)
             each = next((f for f in named if f.at == {number: 1.0}), Feature(names[number], number))
         features.append(each)
     return tuple(features)
@@ -223,8 +221,8 @@ def from_function(
             argument if there is a space.
         state: one observation.
         space: the range of commands; None for an agent without a command.
-        free: features of the state that may change, `pf.Feature(name, number, low, high)`.
-        constraints: what holds between the free numbers: "a <= b", "a + 2 b <= 10".
+        free: features of the state that may change, `pf.Feature(name, index, low, high)`.
+        constraints: linear constraints on the free numbers: "a <= b", "a + 2 b <= 10".
     """
     example = as_vector(np.ravel(state), "the state")
     given = read_features(free, (), default_names(example.size))
@@ -232,12 +230,12 @@ def from_function(
 
 
 def default_names(size: int) -> list[str]:
-    """Return names for the numbers of a state: "observation 0" and so on."""
+    """Return names for the entries of a state: "observation 0" and so on."""
     return [f"observation {i}" for i in range(size)]
 
 
 def name_numbers(names: Sequence[str], features: Sequence[Feature]) -> list[str]:
-    """Return the names of the numbers of a state, where a number that is a feature has its name: "speed, m/s"."""
+    """Return the names of the entries of a state, with the names and units of features: "speed, m/s"."""
     better = list(names)
     for feature in features:
         if feature.factors == {feature.place: 1.0} and not feature.digit:

@@ -12,18 +12,18 @@ CHECKPOINT = "checkpoint.safetensors"
 
 
 def check_file(path: Path, what: str) -> None:
-    """Refuse, before anything is computed for it, a file that could not be written."""
+    """Raise an error if a file cannot be written. Call this before computing its content."""
     if not path.parent.is_dir():
         raise InvalidInput.expected(f"{what} in a folder that exists", repr(str(path)))
     if path.is_dir():
         raise InvalidInput.expected(what, f"the folder {str(path)!r}")
 
 
-def write_whole(path: Path, content: bytes) -> None:
+def write_atomically(path: Path, content: bytes) -> None:
     """Write a temporary file and rename it. If the process is killed or the disk is full, the old file remains.
 
-    Links are followed, an existing file keeps its mode, and a new one gets that of the umask. What is not a regular
-    file, such as a pipe or a device, is written to and never replaced.
+    Links are followed. An existing file keeps its mode, and a new one gets that of the umask. A pipe or a device is
+    written to, never replaced.
     """
     check_file(path, "a file to write")
     if path.exists() and not path.is_file():

@@ -1,7 +1,7 @@
-"""Documents: values that are shown, and written and read as JSON by the types of their fields, within limits.
+"""Documents: dataclasses that are stored as JSON, and read by the types of their fields.
 
-A document may come from anyone. Its size, depth and numbers are limited before it is read, and each field must have the
-type that its dataclass declares. An error names the field, the type that was expected and the value that was given.
+A document may come from anyone. Its size, depth and numbers are checked before it is read. Each field must have the
+type that the dataclass declares. An error names the field, the expected type and the given value.
 """
 
 import json
@@ -21,18 +21,18 @@ import numpy as np
 from paretofoil.core.errors import InvalidInput
 
 MAX_CHARACTERS = 64 << 20
-"""Length of a document."""
+"""Largest length of a document."""
 MAX_DEPTH = 100
-"""Number of lists and objects inside each other."""
+"""Largest number of nested lists and objects."""
 MAX_INTEGER = 1 << 64
-"""The largest seed that torch takes."""
+"""Largest whole number, which is the largest seed of torch."""
 MAX_NUMBER = 1e100
-"""Squares of larger numbers overflow."""
+"""Largest number. Squares of larger numbers overflow."""
 MAX_TEXT = 10_000
-"""Length of a text inside a document."""
+"""Largest length of a text in a document."""
 
 _UNPRINTABLE = re.compile("[\x00-\x1f\x7f-\x9f\u2028\u2029\ud800-\udfff]")
-"""Control characters, which could control the terminal that prints them, and surrogates."""
+"""Control characters, which could manipulate a terminal, and surrogates."""
 
 T = TypeVar("T")
 Count = Annotated[int, msgspec.Meta(ge=0)]
@@ -42,7 +42,7 @@ if TYPE_CHECKING:
 else:
     Bound = float | Literal["infinity", "-infinity"]  # JSON has no infinity; `__post_init__` must call float
 UNSTORED = {"stored": False}
-"""Metadata of a field with a value of the running process, which is neither written nor read."""
+"""Metadata of a field that is neither written nor read, because its value belongs to the running process."""
 
 
 class Document:
@@ -63,7 +63,7 @@ class Document:
         return {"schema": self.SCHEMA, **self.derived(), **plain_fields(self)}
 
     def derived(self) -> dict[str, Any]:
-        """Return additional values for people and other programs, which are written but not read."""
+        """Return additional values for people and other programs. They are written, but not read."""
         return {}
 
     def to_json(self, indent: int | None = None) -> str:
@@ -119,14 +119,14 @@ class Document:
 
 
 def is_shown(value: Any, form: str) -> bool:
-    """Return whether a value has this form."""
+    """Return whether `show` has this form of a value: "sentence", "html", "plot", ..."""
     return f"{type(value).__name__}.{form}" in import_module("paretofoil").DISPLAYS
 
 
 def show(value: Any, form: str, *args: Any, **options: Any) -> Any:
     """Return the sentence, HTML, figure or other form of a value.
 
-    Values of `core` cannot import `show`, which is a higher layer: the package names the functions in `DISPLAYS`.
+    Values of `core` cannot import the layer `show`. The dictionary `paretofoil.DISPLAYS` names its functions.
     """
     place: str = import_module("paretofoil").DISPLAYS[f"{type(value).__name__}.{form}"]
     module, _, function = place.partition(":")
@@ -149,7 +149,7 @@ def schema_name(schema: str) -> str:
 
 
 def plain(value: Any) -> Any:
-    """Return numbers, strings, lists and dicts only; infinity becomes the string "infinity"."""
+    """Return a value as numbers, strings, lists and dicts; infinity becomes the string "infinity"."""
     if value is None or isinstance(value, str | int):
         return value
     if isinstance(value, float):
@@ -188,7 +188,7 @@ def read_document(document: str | bytes, what: str) -> Any:
     try:
         values = json.loads(document, parse_int=_parse_integer, parse_constant=_refuse_constant)
     except (json.JSONDecodeError, UnicodeDecodeError) as error:
-        raise InvalidInput.expected(f"{what} as JSON", f"text that is not JSON ({brief_words(error)})") from None
+        raise InvalidInput.expected(f"{what} as JSON", f"invalid JSON ({brief_words(error)})") from None
     except RecursionError:
         raise _too_deep(what) from None
     inner = [values]
@@ -204,7 +204,7 @@ def _items(container: Any) -> Any:
 
 
 def _too_deep(what: str) -> InvalidInput:
-    return InvalidInput.expected(f"{what} with at most {MAX_DEPTH} nested lists and objects", "a deeper one")
+    return InvalidInput.expected(f"{what} with at most {MAX_DEPTH} nested lists and objects", "more levels")
 
 
 def _parse_integer(digits: str) -> int:
@@ -220,9 +220,9 @@ def _refuse_constant(name: str) -> Any:
 
 
 def read_value(kind: type[T], values: Any, what: str) -> T:
-    """Return a value of this type, given as plain values; `what` names it in errors ("an answer").
+    """Return a value of this type from plain values; `what` names it in errors ("an answer").
 
-    Fields that the type does not have are ignored: a later version may have written them.
+    Unknown fields are ignored, because a later version may have written them.
     """
     _check_leaves(values, what, "")
     try:
@@ -232,7 +232,7 @@ def read_value(kind: type[T], values: Any, what: str) -> T:
 
 
 def _check_leaves(value: Any, what: str, path: str) -> None:
-    """Refuse numbers and texts beyond the limits."""
+    """Raise an error for a number or a text beyond the limits."""
     if isinstance(value, Mapping):
         for name, item in value.items():
             _check_leaves(name, what, f"{path} (a name)")
@@ -255,7 +255,7 @@ def is_line(text: str) -> bool:
 
 
 def _read_array(kind: Any, value: Any) -> np.ndarray:
-    """Return a list of numbers as an array; msgspec calls this for types that it does not know."""
+    """Return a list of numbers as an array; msgspec calls this for types that it does not support."""
     try:
         array = np.array(msgspec.convert(value, list[float]), dtype=np.float64)
     except ValueError:
@@ -281,7 +281,7 @@ _SIGNS = {"`": "", " | ": " or ", ">= ": "of at least ", "<= ": "of at most ", "
 
 
 def _explain(message: str, kind: Any, values: Any, what: str) -> InvalidInput:
-    """Return the error of a value that could not be read, with the path and the value itself.
+    """Return the error for a value that could not be read, with its path.
 
     msgspec gives the path and the expected type: "Expected `int | null`, got `str` - at `$.question.step`".
     """

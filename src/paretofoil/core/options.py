@@ -30,7 +30,7 @@ def about(help: str, *, ge: float | None = None, le: float | None = None) -> dic
 
 @dataclass(frozen=True, repr=False)
 class Options:
-    """Options of an explanation; the text of each is in its metadata."""
+    """Options of an explanation. The description of each option is in its metadata."""
 
     box: Box = field(
         default="reachable",
@@ -75,7 +75,7 @@ class Options:
             raise InvalidInput.expected("either kappa or probability", f"{self.kappa:g} and {self.probability:g}")
 
     def __repr__(self) -> str:
-        """Return the call that makes these options; defaults are left out."""
+        """Return the call that makes these options, without defaults."""
         values = ((info, getattr(self, info.name)) for info in describe_options())
         given = (f"{info.name}={value!r}" for info, value in values if value != info.default)
         return f"Options({', '.join(given)})"
@@ -83,7 +83,7 @@ class Options:
 
 @dataclass(frozen=True)
 class OptionInfo:
-    """One option, as the command line, the page and the HTTP interface need it."""
+    """The description of one option, for the command line, the page and the HTTP interface."""
 
     name: str
     kind: Literal["choice", "flag", "whole", "number", "objectives", "ranges"]
@@ -231,7 +231,7 @@ class Limits:
     """Limits of a search for each question, in addition to its own settings; None is no limit."""
 
     seconds: float | None = None
-    """Wall time. Questions that are searched together share the sum of their times."""
+    """Wall time. Questions that are searched together share the sum of their limits."""
     queries: int | None = None
     """Queries of the policy, and evaluations of a white-box search; verification is not counted."""
 
@@ -250,7 +250,7 @@ class Limits:
         return inf if self.seconds is None else now() + self.seconds * num_questions
 
     def fewer_queries(self, queries: int | None) -> int | None:
-        """Return the smaller one of this limit on queries and another limit."""
+        """Return the smaller of two limits on queries: this one and another."""
         return min((limit for limit in (self.queries, queries) if limit is not None), default=None)
 
 

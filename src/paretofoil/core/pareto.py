@@ -1,7 +1,6 @@
 """Pareto dominance, hypervolume and crowding of sets of returns; larger is better in every objective.
 
-pymoo and pygmo have these functions, but also large dependencies. Sets here have at most a few hundred points, which is
-little for NumPy.
+pymoo and pygmo have these functions, but also large dependencies. NumPy suffices for sets of a few hundred points.
 """
 
 import numpy as np
@@ -10,10 +9,10 @@ from paretofoil.core.errors import InvalidInput
 from paretofoil.core.json import brief
 
 PAIRWISE = 256
-"""Up to this many points, all pairs are compared at once, which is faster."""
+"""Up to this many points, it is faster to compare all pairs at once."""
 
 
-def as_points(points: object) -> np.ndarray:
+def _as_points(points: object) -> np.ndarray:
     """Return points (n, d) as float64; an empty list gives no points."""
     array = np.array(points, dtype=np.float64)
     if array.size == 0:
@@ -24,8 +23,8 @@ def as_points(points: object) -> np.ndarray:
 
 
 def nondominated(points: object) -> np.ndarray:
-    """Return the indices, in order, of the nondominated points; of equal points, only the first counts."""
-    return _best(as_points(points))
+    """Return the sorted indices of the nondominated points; of equal points, only that of the first."""
+    return _best(_as_points(points))
 
 
 def _best(points: np.ndarray) -> np.ndarray:
@@ -47,9 +46,9 @@ def _best(points: np.ndarray) -> np.ndarray:
 def hypervolume(points: object, reference: object) -> float:
     """Return the volume that the points dominate above the reference point (WFG: While, Bradstreet, Barone 2012).
 
-    Points that do not exceed the reference in every objective do not count.
+    A point counts only if it exceeds the reference in every objective.
     """
-    array, origin = as_points(points), np.asarray(reference, dtype=np.float64)
+    array, origin = _as_points(points), np.asarray(reference, dtype=np.float64)
     if len(array) == 0:
         return 0.0
     if origin.shape != (array.shape[1],):
@@ -84,7 +83,7 @@ def _volume(gains: np.ndarray) -> float:
 
 def crowding_distance(points: object) -> np.ndarray:
     """Return the crowding distance (n,) of each point (Deb et al. 2002); it is infinite at the ends of an objective."""
-    array = as_points(points)
+    array = _as_points(points)
     distance = np.zeros(len(array))
     if len(array) < 3:
         return distance + np.inf

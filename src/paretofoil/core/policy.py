@@ -14,8 +14,8 @@ from paretofoil.core.program import Program
 IMPOSSIBLE = -1e30
 """Used in place of a log-probability of -infinity, so that margins stay finite."""
 QueryAtStates = Callable[[np.ndarray | slice, np.ndarray], np.ndarray]
-"""(numbers of states (N,) or a slice, commands (N, d)) -> scores (N, num_actions) at these states. Scores are
-log-probabilities, or logits: only differences within a row matter."""
+"""(indices of states (N,) or a slice, commands (N, d)) -> scores (N, num_actions) at these states. Scores are
+log-probabilities or logits: only differences within a row matter."""
 
 
 @runtime_checkable
@@ -23,13 +23,13 @@ class Policy(Protocol):
     """A black-box policy, queried in batches."""
 
     def log_probs(self, states: np.ndarray, commands: np.ndarray) -> np.ndarray:
-        """(N, state size), (N, d) -> (N, num_actions)."""
+        """Return log-probabilities (N, num_actions) in states (N, state size) under commands (N, d)."""
         ...
 
 
 @runtime_checkable
 class PolicyAtStates(Protocol):
-    """Optional: a policy that answers queries faster if it gets the states in advance."""
+    """Optional: a policy that answers queries faster if it knows the states in advance."""
 
     def at(self, states: np.ndarray) -> QueryAtStates:
         """Return a function that evaluates commands at the given states (Q, state size), selected by row number."""
@@ -38,7 +38,7 @@ class PolicyAtStates(Protocol):
 
 @runtime_checkable
 class ExactRows(Protocol):
-    """Optional: a policy whose result for a row never depends on the batch, so that its noise need not be measured."""
+    """Optional: a policy whose result for a row never depends on the batch. Its noise is then not measured."""
 
     exact_rows: bool
 
@@ -105,7 +105,7 @@ def tells_values(policy: Policy) -> bool:
 def query(policy: Policy, states: np.ndarray, commands: np.ndarray) -> np.ndarray:
     """Return the scores (N, num_actions) of a policy: log-probabilities, or values.
 
-    Everything but the searches, which count their queries, queries a policy by this function.
+    Use it for all queries outside of searches, which count theirs.
 
     Args:
         policy: The policy.
@@ -116,7 +116,7 @@ def query(policy: Policy, states: np.ndarray, commands: np.ndarray) -> np.ndarra
 
 
 def call_policy(function: Callable[..., Any], states: np.ndarray, commands: np.ndarray) -> Any:
-    """Return the output of a policy's function, called with copies: some policies write to their inputs."""
+    """Return the output of a policy for copies of the inputs, because some policies write to their inputs."""
     copies = np.array(states), np.array(commands)
     try:
         return function(*copies)
@@ -178,7 +178,7 @@ class ValueTable:
 
     vectors: np.ndarray  # (num_actions, vectors, d)
     unit: float = 2.0**-53
-    """The unit roundoff of the precision in which the agent computes."""
+    """The unit roundoff of the number format in which the agent computes."""
 
     @property
     def rounding(self) -> float:
@@ -213,7 +213,7 @@ class FoldedValues:
     """Action values at one state under preferences w: w . Q(w), where a network computes Q from w."""
 
     network: Program
-    """(N, d) -> (N, num_actions x d): the value of each objective for the first action, then for the second, ..."""
+    """(N, d) -> (N, num_actions x d): the values of all objectives for the first action, then for the second, ..."""
 
     def values(self, preferences: np.ndarray) -> np.ndarray:
         """Return the action values: (N, d) -> (N, num_actions)."""
@@ -238,7 +238,7 @@ class WhiteBoxActor(Protocol):
     """Optional: a policy with continuous actions whose computation can be bounded."""
 
     def fold_amounts(self, state: np.ndarray) -> Program:
-        """Return the amounts at one state, as layers that take the command."""
+        """Return the amounts at one state as a function of the command."""
         ...
 
 
@@ -252,5 +252,5 @@ class JointWhiteBoxPolicy(Protocol):
     """Optional: a policy whose computation can be bounded for whole sets of states."""
 
     def unfold(self) -> Program:
-        """Return the logits as a function of state and command side by side."""
+        """Return the logits as a function of the state followed by the command."""
         ...

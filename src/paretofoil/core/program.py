@@ -1,6 +1,6 @@
-"""Programs: white-box policies as recorded nodes, which can be evaluated, differentiated and bounded.
+"""Programs: white-box policies as graphs of nodes, which can be evaluated, differentiated and bounded.
 
-A node applies one operation to affine functions of earlier nodes (`Affine`): a function to each number
+A node applies one operation to affine functions of earlier nodes (`Affine`): a function of each number
 (`Elementwise`), sums of products (`Product`), or softmaxes (`Softmax`). Node 0 is the input of the program, usually
 the command; the output is an affine function of all nodes. `paretofoil.proof` bounds each kind of node over boxes.
 """
@@ -23,7 +23,7 @@ def _sigmoid(x: np.ndarray) -> np.ndarray:
 
 
 def _normal(x: np.ndarray) -> np.ndarray:
-    """Return the share of the normal distribution below x."""
+    """Return the standard normal distribution function at x."""
     from scipy.special import ndtr  # not needed for most policies
 
     share: np.ndarray = ndtr(x.astype(np.float64, copy=False))
@@ -84,11 +84,11 @@ STEEPEST: dict[Function, float] = {
     "sigmoid": 0.25, "tanh": 1.0, "relu": 1.0, "elu": 1.0, "softplus": 1.0, "silu": 1.1, "gelu": 1.13,
     "gelu-tanh": 1.13, "mish": 1.09,
 }  # fmt: skip
-"""The steepest slope of a function; the others have none, and are steepest at an end of their input."""
+"""The steepest slope of a function. The other functions are steepest at an end of their input range."""
 _TURNS: frozenset[Function] = frozenset({"relu", "elu", "softplus", "sigmoid", "tanh"})
-"""Functions that bend around 0 only, or are steepest there."""
+"""Functions that bend only around 0, or are steepest there."""
 GATED: frozenset[Function] = frozenset({"silu", "gelu", "gelu-tanh", "mish"})
-"""Functions x times a gate: their rounding error is a share of the input."""
+"""Functions of the form x * gate(x). Their rounding error is proportional to the input."""
 
 
 @dataclass(frozen=True)
@@ -101,31 +101,31 @@ class Elementwise:
         """Return the values at points."""
         return ACTIVATIONS[self.function](x)
 
-    def pull(self, rows: np.ndarray, given: Arrays, output: np.ndarray) -> tuple[np.ndarray, ...]:
-        """Return the derivatives by each operand of what has the derivatives `rows` by the output."""
-        return (rows * _DERIVATIVES[self.function](given[0], output),)
+    def pull(self, rows: np.ndarray, operands: Arrays, output: np.ndarray) -> tuple[np.ndarray, ...]:
+        """Return the derivatives by each operand, given the derivatives `rows` by the output: the chain rule."""
+        return (rows * _DERIVATIVES[self.function](operands[0], output),)
 
     def error(self, low: Arrays, high: Arrays, errors: Arrays) -> np.ndarray:
-        """Return the largest error of the output, for errors of operands between low and high."""
+        """Return the largest error of the output, for operands between low and high with these errors."""
         if self.function in STEEPEST:
             return STEEPEST[self.function] * errors[0]
         slopes = [np.abs(_DERIVATIVES[self.function](end, self.points(end))) for end in (low[0], high[0])]
         return np.maximum(*slopes) * errors[0]
 
     def size(self, sizes: Arrays, output: np.ndarray) -> np.ndarray:
-        """Return the size of which the rounding error is a share, given the sizes of the operands and the output."""
+        """Return the number that the rounding error is proportional to, given the sizes of operands and output."""
         return np.maximum(sizes[0] if self.function in GATED else output, 1.0 if self.function in STEEPEST else 0.0)
 
     def select(self, keep: np.ndarray) -> tuple["Elementwise", np.ndarray]:
-        """Return the node of some outputs (n,) bool, and which numbers of its operands it needs."""
+        """Return the operation for some outputs (n,) bool, and which numbers of its operands it needs."""
         return self, keep
 
 
 @dataclass(frozen=True)
 class Product:
-    """Sums of products of the numbers of two operands, or of squares of one.
+    """Sums of products of the numbers of two operands, or of squares of one operand.
 
-    Each output is the sum of as many neighbouring products as `terms`.
+    Each output is the sum of `terms` neighbouring products.
     """
 
     terms: int = 1
@@ -146,9 +146,11 @@ class Product:
         """Repeat the numbers of each output (..., n) for each of its products: (..., n x terms)."""
         return rows if self.terms == 1 else np.repeat(rows, self.terms, axis=-1)
 
-    def pull(self, rows: np.ndarray, given: Arrays, output: np.ndarray) -> tuple[np.ndarray, ...]:
+    def pull(self, rows: np.ndarray, operands: Arrays, output: np.ndarray) -> tuple[np.ndarray, ...]:
         rows = self.spread(rows)
-        return (2.0 * rows * given[0],) if len(given) == 1 else (rows * given[1], rows * given[0])
+        if len(operands) == 1:
+            return (2.0 * rows * operands[0],)
+        return rows * operands[1], rows * operands[0]
 
     def error(self, low: Arrays, high: Arrays, errors: Arrays) -> np.ndarray:
         sizes = [np.maximum(np.abs(least), np.abs(most)) for least, most in zip(low, high, strict=True)]
@@ -176,7 +178,7 @@ class Softmax:
         weights = np.exp(groups - groups.max(axis=-1, keepdims=True))
         return (weights / weights.sum(axis=-1, keepdims=True)).reshape(x.shape)
 
-    def pull(self, rows: np.ndarray, given: Arrays, output: np.ndarray) -> tuple[np.ndarray, ...]:
+    def pull(self, rows: np.ndarray, operands: Arrays, output: np.ndarray) -> tuple[np.ndarray, ...]:
         weighted = rows * output
         shares = self.groups(output) * self.groups(weighted).sum(axis=-1, keepdims=True)
         return (weighted - shares.reshape(weighted.shape),)
@@ -200,7 +202,7 @@ Kind = Elementwise | Product | Softmax
 class Affine:
     """bias + the sum of weight @ values over some nodes. In a stack of programs, all arrays have one more first axis.
 
-    A rounding error is an affine function of the absolute values of nodes, with entries that are not negative.
+    A bound of a rounding error is an affine function of the absolute values of nodes, without negative entries.
     """
 
     bias: np.ndarray  # (n,)
@@ -219,16 +221,16 @@ class Affine:
         return total + self.bias[..., None, :]
 
     def moved_by(self, errors: Arrays) -> np.ndarray:
-        """Return the largest change (N, n), given that (N, size) of all nodes."""
+        """Return the largest change (N, n) of the values, given the largest changes (N, size) of all nodes."""
         moves = [errors[node] @ np.abs(weight).T for node, weight in self.weights.items()]
         return moves[0] if len(moves) == 1 else np.sum(moves, axis=0)
 
-    def each(self, change: Callable[[np.ndarray], np.ndarray]) -> "Affine":
-        """Return the function with its bias and all weights changed, for example to some rows."""
+    def map(self, change: Callable[[np.ndarray], np.ndarray]) -> "Affine":
+        """Return the function with a change, such as a selection of rows, of its bias and all weights."""
         return Affine(change(self.bias), {node: change(weight) for node, weight in self.weights.items()})
 
     def at_rows(self, rows: np.ndarray | slice | list[int]) -> "Affine":
-        return self.each(lambda part: part[rows])
+        return self.map(lambda part: part[rows])
 
     def plus(self, other: "Affine") -> "Affine":
         weights = dict(self.weights)
@@ -237,7 +239,7 @@ class Affine:
         return Affine(self.bias + other.bias, weights)
 
     def absolute(self) -> "Affine":
-        return self.each(np.abs)
+        return self.map(np.abs)
 
 
 @dataclass(frozen=True, eq=False)
@@ -247,9 +249,9 @@ class Node:
     kind: Kind
     operands: tuple[Affine, ...]
     errors: tuple[Affine, ...] = ()
-    """The largest difference between a deployed operand and that of the deployed nodes; used if rounding is known."""
+    """The largest rounding error of each deployed operand, given the deployed nodes; used if rounding is known."""
     slip: np.ndarray | float = 0.0
-    """The largest error (n,) of the deployed operation, as a share of `kind.size`."""
+    """The largest rounding error (n,) of the deployed operation, as a share of `kind.size`."""
     limit: float = np.inf
     """A natural range: no output is larger than this in absolute value."""
 
@@ -260,26 +262,26 @@ class Node:
 
     @property
     def lowest(self) -> float:
-        """The smallest operand of 1 / x or 1 / sqrt(x) at which the result stays within the limit; else -infinity."""
+        """The smallest operand of 1 / x or 1 / sqrt(x) whose result is within the limit; otherwise -infinity."""
         if not isinstance(self.kind, Elementwise) or np.isinf(self.limit):
             return -np.inf
         return float(self.limit ** (-2.0 if self.kind.function == "rsqrt" else -1.0))
 
     def error(self, low: Arrays, high: Arrays, errors: Arrays) -> np.ndarray:
-        """Return the largest error of the output, as `kind.error`, within the natural range."""
+        """Return the largest error of the output, which is that of `kind.error` within the natural range."""
         return np.minimum(self.kind.error([np.maximum(x, self.lowest) for x in low], high, errors), 2.0 * self.limit)
 
 
 @dataclass(frozen=True)
 class Rounding:
-    """For what the rounding errors of the nodes hold."""
+    """The number format whose rounding errors the nodes have, and where these errors hold."""
 
     unit: float
     """The unit roundoff of the number format: the largest relative error of one rounding."""
     reach: np.ndarray | None = None
-    """The largest absolute values (d,) of commands for which the bounds hold without overflow; None for no limit."""
+    """The largest absolute values (d,) of commands without overflow; None for no limit."""
     needs_all_actions: bool = False
-    """Whether the bounds hold only if all actions are valid, because small probabilities underflow."""
+    """Whether the errors hold only if all actions are valid, because small probabilities underflow."""
 
     @property
     def is_coarse(self) -> bool:
@@ -304,11 +306,11 @@ class Program:
     nodes: tuple[Node, ...]
     output: Affine
     error: Affine | None = None
-    """The rounding error of the output, as `Node.errors`."""
+    """The largest rounding error of the output, as in `Node.errors`."""
     rounding: Rounding | None = field(default=None, kw_only=True)
-    """None if the arithmetic of the deployed policy is not known."""
+    """None if the arithmetic of the deployed policy is unknown."""
     unknown: str = field(default="", kw_only=True)
-    """Why its arithmetic is not known."""
+    """Why the arithmetic is unknown."""
 
     @classmethod
     def of_layers(
@@ -319,16 +321,16 @@ class Program:
         *,
         unit: float | None = None,
     ) -> "Program":
-        """Return affine layers (outputs, inputs) with an activation after each but the last.
+        """Return the program of affine layers (outputs, inputs) with an activation after each but the last.
 
-        With `unit`, the unit roundoff of a number format, it has rounding errors: those of sums in any order.
+        With `unit`, the unit roundoff of a number format, it has the rounding errors of sums in any order.
         """
         affines = [Affine(bias, {k: weight}) for k, (weight, bias) in enumerate(zip(weights, biases, strict=True))]
         errors: list[Affine] = []
         if unit is not None:
             for affine, weight in zip(affines, weights, strict=True):
                 share = (weight.shape[1] + 8) * unit / (1.0 - (weight.shape[1] + 8) * unit)
-                errors.append(affine.each(lambda part, share=share: share * np.abs(part)))  # type: ignore[misc]
+                errors.append(affine.map(lambda part, share=share: share * np.abs(part)))  # type: ignore[misc]
         nodes = tuple(
             Node(
                 Elementwise(activation),
@@ -343,7 +345,7 @@ class Program:
 
     @property
     def is_chain(self) -> bool:
-        """Whether each node is a function of the one before, so that the program is a chain of layers."""
+        """Whether each node is a function of the previous one, so that the program is a chain of layers."""
         elementwise = all(isinstance(node.kind, Elementwise) for node in self.nodes)
         return elementwise and all(list(affine.weights) == [k] for k, affine in enumerate(self.affines))
 
@@ -352,7 +354,7 @@ class Program:
         """The layers of a chain."""
         if not self.is_chain:
             raise InvalidInput.expected(
-                "a program that is a chain of layers", f"{len(self.nodes)} nodes of other kinds"
+                "a program that is a chain of layers", f"another one of {len(self.nodes)} nodes"
             )
         weights = tuple(affine.weights[k] for k, affine in enumerate(self.affines))
         activations = tuple(node.kind.function for node in self.nodes)  # type: ignore[union-attr]
@@ -369,28 +371,28 @@ class Program:
 
     def run(self, points: np.ndarray) -> tuple[list[np.ndarray], list[list[np.ndarray]]]:
         """Return the values (..., N, size) of all nodes at points (..., N, d), and those of the operands of each."""
-        values, given = [points], []
+        values, operands = [points], []
         for node in self.nodes:
-            given.append([operand(values) for operand in node.operands])
-            values.append(node.kind.points(*given[-1]))
-        return values, given
+            operands.append([operand(values) for operand in node.operands])
+            values.append(node.kind.points(*operands[-1]))
+        return values, operands
 
     def logits(self, commands: np.ndarray) -> np.ndarray:
-        """(N, d) -> (N, outputs)."""
+        """Return the outputs (N, outputs) at commands (N, d)."""
         return self.output(self.run(commands)[0])
 
     def slopes(
-        self, values: Arrays, given: Sequence[Arrays], rows: Mapping[int, np.ndarray], *, several: bool
+        self, values: Arrays, operands: Sequence[Arrays], rows: Mapping[int, np.ndarray], *, several: bool
     ) -> np.ndarray:
-        """Return the derivatives by the input of functions with the derivatives `rows` by the nodes, by `run`.
+        """Return derivatives by the input, given derivatives `rows` by the nodes and the results of `run`.
 
-        Rows are (..., N, n); with `several` functions of each point (..., N or 1, K, n).
+        Rows are (..., N, n) for one function of each point, and (..., N or 1, K, n) for `several`.
         """
         derivatives = dict(rows)
         for k in range(len(self.nodes), 0, -1):
             if k not in derivatives:
                 continue
-            node, inside, result = self.nodes[k - 1], given[k - 1], values[k]
+            node, inside, result = self.nodes[k - 1], operands[k - 1], values[k]
             if several:
                 inside, result = [x[..., None, :] for x in inside], result[..., None, :]
             for operand, pulled in zip(node.operands, node.kind.pull(derivatives.pop(k), inside, result), strict=True):
@@ -400,32 +402,32 @@ class Program:
         return derivatives[0] if 0 in derivatives else np.zeros(1)
 
     def inputs(self, commands: np.ndarray) -> np.ndarray:
-        """Return the inputs of all functions that turn at 0: (N, d) -> (N, units)."""
+        """Return the inputs (N, units) of all functions that bend at 0, at commands (N, d)."""
         turns = [isinstance(node.kind, Elementwise) and node.kind.function in _TURNS for node in self.nodes]
-        given = self.run(commands)[1] if any(turns) else []
-        return np.concatenate([commands[:, :0], *(given[k][0] for k, turn in enumerate(turns) if turn)], axis=1)
+        operands = self.run(commands)[1] if any(turns) else []
+        return np.concatenate([commands[:, :0], *(operands[k][0] for k, turn in enumerate(turns) if turn)], axis=1)
 
     def errors(self, commands: np.ndarray) -> np.ndarray:
-        """Return the largest rounding error (N, outputs) of the deployed logits; infinite if unknown."""
-        values, given = self.run(commands)
+        """Return the largest rounding errors (N, outputs) of the deployed logits; infinite if unknown."""
+        values, operands = self.run(commands)
         if self.rounding is None or self.error is None:
             return np.full((len(commands), self.num_outputs), np.inf)
         errors = [np.zeros_like(commands)]
         for k, node in enumerate(self.nodes):
             sizes = [np.abs(value) + error for value, error in zip(values, errors, strict=False)]
             off = [a.moved_by(errors) + e(sizes) for a, e in zip(node.operands, node.errors, strict=True)]
-            low, high = ([x + s * e for x, e in zip(given[k], off, strict=True)] for s in (-1.0, 1.0))
+            low, high = ([x + s * e for x, e in zip(operands[k], off, strict=True)] for s in (-1.0, 1.0))
             moved = node.error(low, high, off)
-            reach = [np.abs(x) + e for x, e in zip(given[k], off, strict=True)]
+            reach = [np.abs(x) + e for x, e in zip(operands[k], off, strict=True)]
             errors.append(moved + node.slip * node.kind.size(reach, np.abs(values[k + 1]) + moved))
         sizes = [np.abs(value) + error for value, error in zip(values, errors, strict=True)]
         error = self.output.moved_by(errors) + self.error(sizes)
         return error * (1.0 + 2.0**-53 / self.rounding.unit)  # `logits` are rounded as well, to float64
 
     def differences(self, first: np.ndarray, second: np.ndarray) -> "Program":
-        """Return a program whose outputs are differences of outputs, given by their numbers `first` and `second`."""
-        output = self.output.each(lambda part: part[first] - part[second])
-        error = self.error and self.error.each(lambda part: part[first] + part[second])
+        """Return a program whose outputs are differences of the outputs with indices `first` and `second`."""
+        output = self.output.map(lambda part: part[first] - part[second])
+        error = self.error and self.error.map(lambda part: part[first] + part[second])
         return replace(self, output=output, error=error)
 
     def only(self, keep: slice | list[int]) -> "Program":
@@ -433,17 +435,17 @@ class Program:
         return replace(self, output=self.output.at_rows(keep), error=self.error and self.error.at_rows(keep))
 
     def weighted(self, dim: int) -> "Program":
-        """Return a program whose outputs are products of the input with each `dim` neighbouring outputs, in float64."""
+        """Return a program whose outputs are dot products of the input and `dim` neighbouring outputs, in float64."""
         count = self.num_outputs // dim
         weights = Affine(np.zeros(count * dim), {0: np.tile(np.eye(dim), (count, 1))})
-        errors = (self.error, weights.each(np.zeros_like)) if self.error is not None else ()
+        errors = (self.error, weights.map(np.zeros_like)) if self.error is not None else ()
         node = Node(Product(dim), (self.output, weights), errors, 2.0 * (dim + 1) * 2.0**-53)
         place = len(self.nodes) + 1
         output = Affine(np.zeros(count), {place: np.eye(count)})
-        return replace(self, nodes=(*self.nodes, node), output=output, error=output.each(np.zeros_like))
+        return replace(self, nodes=(*self.nodes, node), output=output, error=output.map(np.zeros_like))
 
     def scaled(self, node: int, factors: np.ndarray) -> "Program":
-        """Return a chain of layers with the numbers of a node multiplied by factors (n,) of at least 0."""
+        """Return a chain of layers in which the numbers of one node are multiplied by factors (n,) of at least 0."""
 
         def change(affine: Affine) -> Affine:
             weights = affine.weights
@@ -458,7 +460,7 @@ class Program:
         return replace(self, nodes=nodes, output=change(self.output), error=self.error and change(self.error))
 
     def moved(self, origin: np.ndarray, basis: np.ndarray, diagonal: bool) -> "Program":
-        """Return the program of z for commands origin + basis z; its rounding errors remain those of commands."""
+        """Return the program as a function of z, at commands origin + basis z; its rounding errors do not change."""
 
         def change(affine: Affine) -> Affine:
             if 0 not in affine.weights:
@@ -476,21 +478,21 @@ class Program:
         if rounding is None:
             return self
         if rounding.reach is not None and (np.maximum(np.abs(low), np.abs(high)) > rounding.reach).any():
-            unknown = "commands so far outside the command space may cause numbers that are too large"
+            unknown = "commands so far outside the command space may cause overflow"
         elif rounding.needs_all_actions and num_valid < self.num_outputs:
             unknown = "probabilities may underflow, and the most probable action may be invalid"
         else:
             return self
         if rounding.is_coarse:
             expected = "a question for which the rounding errors of half precision are known"
-            raise InvalidInput.expected(expected, f"one for which {unknown}")
+            raise InvalidInput.expected(expected, f"a question for which {unknown}")
         return replace(self, rounding=None, unknown=unknown)
 
     def rounded_in_first_layer(self) -> "Program":
-        """Return the program without the rounding errors of all but the operands that read nothing but the input."""
+        """Return the program with the rounding errors of only those operands that read just the input."""
 
         def kept(operand: Affine, error: Affine) -> Affine:
-            return error if list(operand.weights) == [0] else error.each(np.zeros_like)
+            return error if list(operand.weights) == [0] else error.map(np.zeros_like)
 
         nodes = tuple(
             replace(node, errors=tuple(map(kept, node.operands, node.errors)), slip=0.0 * node.slip)
@@ -559,7 +561,7 @@ class Program:
         return Program(self.dim, tuple(nodes), change(self.output))
 
     def stacked(self, others: Sequence["Program"]) -> "Program":
-        """Return programs of the same structure, this one and others, as one whose arrays have a first axis."""
+        """Return this program and others of equal structure as one, whose arrays have a first axis of programs."""
         programs = (self, *others)
 
         def stack(affines: Sequence[Affine]) -> Affine:
@@ -574,16 +576,16 @@ class Program:
         return Program(self.dim, nodes, stack([program.output for program in programs]))
 
     def at(self, which: np.ndarray, outputs: np.ndarray) -> "Program":
-        """Return programs (N,) of a stack, as a stack, each with some outputs (N, K)."""
+        """Return the stack of the programs `which` (N,), each with some of its outputs (N, K)."""
 
         def chosen(node: Node) -> Node:
             return replace(node, operands=tuple(operand.at_rows(which) for operand in node.operands))
 
-        output = self.output.each(lambda part: part[which[:, None], outputs])
+        output = self.output.map(lambda part: part[which[:, None], outputs])
         return replace(self, nodes=tuple(map(chosen, self.nodes)), output=output)
 
     @property
     def structure(self) -> tuple[object, ...]:
-        """What stacked programs have in common: the kinds and sizes of their nodes, and what each reads."""
+        """What programs must have in common to be stacked: the kinds and sizes of nodes, and what each reads."""
         reads = tuple(tuple((k, w.shape) for k, w in affine.weights.items()) for affine in self.affines[:-1])
         return tuple((node.kind, node.limit) for node in self.nodes), reads, tuple(self.output.weights)

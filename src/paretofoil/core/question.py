@@ -27,11 +27,11 @@ KAPPA = 0.05
 CHUNK = 1 << 16
 """Queries per call of the policy, so that they fit into memory."""
 MAX_POINTS = 100_000
-"""Search regions with at most this many commands, all of whole numbers, are enumerated."""
+"""If all commands of a region are whole and at most this many, they are enumerated."""
 _SEVERAL = -1
-"""The key of margins of several questions."""
+"""The key of recorded margins of several questions."""
 NOISE = 1e-12
-"""Coordinates of changes of preferences up to this are rounding errors."""
+"""Coordinates up to this of changes of preferences are rounding errors."""
 
 
 @dataclass(frozen=True, eq=False, repr=False)
@@ -46,7 +46,7 @@ class Question:
     valid_actions: tuple[int, ...]
     space: CommandSpace
     front: np.ndarray = None  # type: ignore[assignment]
-    """(F, d): what remains of each point of the front, R_j - R_col; may be empty."""
+    """(F, d): the points of the front minus the collected return, R_j - R_col; may be empty."""
     kappa: float = KAPPA
     low: np.ndarray = None  # type: ignore[assignment]
     high: np.ndarray = None  # type: ignore[assignment]
@@ -61,16 +61,18 @@ class Question:
     held: tuple[int, ...] = ()
     """Objectives whose range in the search region was set by the user."""
     trained: CommandSpace | None = None
-    """The box of the commands that the policy was trained on, if it differs from the space."""
+    """The box of commands on which the policy was trained, if it differs from the space."""
 
     def __post_init__(self) -> None:
         state = np.asarray(self.state, dtype=np.float32)
         if state.ndim != 1 or not np.isfinite(state).all():
             raise InvalidInput.expected("a state that is a finite vector", f"shape {state.shape}: {state}")
         command = self.space.checked(as_vector(self.command, "the command", self.space.dim), "the command")
-        valid = tuple(sorted({as_whole(a, "valid actions by their numbers") for a in self.valid_actions}))
+        valid = tuple(sorted({as_whole(a, "valid actions as whole numbers") for a in self.valid_actions}))
         if not valid or valid[0] < 0:
-            raise InvalidInput.expected("at least one valid action, with numbers from 0", list(self.valid_actions))
+            raise InvalidInput.expected(
+                "at least one valid action, and numbers of at least 0", list(self.valid_actions)
+            )
         if self.foil not in valid:
             raise InvalidInput.expected(f"a foil among the valid actions {list(valid)}", self.foil)
         if self.norm not in ("l1", "l2", "linf"):
@@ -171,16 +173,16 @@ class Question:
 class QuestionBatch:
     """Questions about one policy that are searched together. Searches query the policy through it only.
 
-    Searches use scaled coordinates z = D^-1 (R - R_t), in which each search region is a box around 0. For preferences,
-    under constraints and for whole numbers, the region is a part of the box: a change outside of it stands for one near
-    it inside. Queries are counted for each question and phase.
+    Searches use scaled coordinates z = D^-1 (R - R_t), in which each search region is a box around 0. Preferences,
+    constraints and whole numbers leave a part of the box. A change outside of this part stands for a near one inside.
+    Queries are counted for each question and phase.
     """
 
     def __init__(self, questions: Sequence[Question]) -> None:
         first = questions[0]
         kind = {(id(q.policy), q.space.dim, q.space.shape, q.norm, q.probability) for q in questions}
         if len(kind) > 1:
-            expected = "questions about one policy, with one number of objectives, one shape, norm and probability"
+            expected = "questions with the same policy, number of objectives, shape, norm and probability"
             raise InvalidInput.expected(expected, [values for _, *values in kind])
         self.questions = list(questions)
         self.norm = first.norm
@@ -205,7 +207,7 @@ class QuestionBatch:
         self.kappa, self.clearance = self.kappa + clearance, self.clearance + clearance
 
     def project(self, rows: np.ndarray, z: np.ndarray) -> np.ndarray:
-        """Return the changes nearest to z (N, d) in the search regions of the questions in rows (N,)."""
+        """Return changes near z (N, d) that lie inside the search regions of the questions in rows (N,)."""
         if self._plane is not None:
             return self._plane.changes_to(rows, self._plane.commands_at(rows, z))
         return np.clip(z, self.low[rows], self.high[rows])
@@ -261,7 +263,7 @@ class QuestionBatch:
         return log_odds(foil_scores[:, None] - rivals) - self.questions[0].log_odds
 
     def keep_evidence(self) -> None:
-        """Record all margins from now on, to compare a proof with them."""
+        """Record all margins from now on, so that proofs can be compared with them."""
         self._evidence = self._evidence or defaultdict(list)
 
     def evidence(self, row: int) -> tuple[np.ndarray, np.ndarray]:
@@ -274,7 +276,7 @@ class QuestionBatch:
         return self.changes_to(np.full(len(commands), row), commands), margins
 
     def _handicap(self, num_actions: int) -> np.ndarray:
-        """Return (Q, num_actions): 0 for the rivals of the foil, a very low score for the foil and invalid actions."""
+        """Return numbers (Q, num_actions) to add to scores: 0 for rivals, -1e30 for the foil and invalid actions."""
         if self._handicaps is None:
             self._handicaps = np.full((self.num_questions, num_actions), IMPOSSIBLE, dtype=np.float32)
             for row, question in enumerate(self.questions):

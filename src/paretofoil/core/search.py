@@ -16,7 +16,7 @@ from paretofoil.core.options import NO_LIMITS, Limits, Stop
 from paretofoil.core.question import QuestionBatch
 
 Access = Literal["queries", "gradients", "white-box"]
-"""What a search needs of a policy: queries, derivatives, or bounds. The last two need a white-box policy."""
+"""What a search uses of a policy: queries, gradients, or bounds. The last two need a white-box policy."""
 
 
 @dataclass(frozen=True, eq=False)
@@ -39,11 +39,11 @@ class Search(ABC):
     stochastic: ClassVar[bool] = False
     """Whether findings depend on the seed."""
     access: ClassVar[Access] = "queries"
-    """What the search needs of the policy."""
+    """What the search uses of the policy."""
     proves: ClassVar[bool] = False
     """Whether findings have certificates."""
     questions_at_once: ClassVar[int] = 64
-    """Number of questions that a study sends together: many if they share calls of the policy, few if each is slow."""
+    """Number of questions that a study asks in one batch: many if they share policy calls, few if each is slow."""
 
     @property
     @abstractmethod

@@ -1,4 +1,4 @@
-"""Computation in one thread: fastest for small matrices, and sums do not depend on the number of threads."""
+"""Computation in one thread, which is fastest for small matrices and makes results independent of the machine."""
 
 import sys
 from collections.abc import Iterator
@@ -9,7 +9,7 @@ from typing import Any
 
 _lock = Lock()
 _restore = ExitStack()
-"""Restores the numbers of threads when the last caller is done."""
+"""Restores the previous limits when the last caller is done."""
 _num_callers = _num_modules = 0
 
 
@@ -43,7 +43,7 @@ def _limit() -> None:
 
 @lru_cache(maxsize=1)
 def _controller(num_modules: int) -> Any:
-    """Return the controller of the libraries that are loaded; finding them takes longer than limiting them."""
+    """Return the controller of the loaded libraries; it is cached, because finding libraries takes long."""
     from threadpoolctl import ThreadpoolController
 
     return ThreadpoolController()

@@ -1,7 +1,7 @@
 """Batches: many episodes of one environment, stepped together.
 
 `make_batch` returns a vectorised implementation if there is one. Finite environments are tabulated: all reachable
-states are visited once, then a step is an array look-up. Copies of other environments are stepped one by one.
+states are visited once, and a step is then an array look-up. Copies of other environments are stepped one by one.
 """
 
 import copy
@@ -30,14 +30,14 @@ from paretofoil.envs.catalogue import (
 )
 
 
-class Observed(NamedTuple):
-    """The observations and valid actions of some rows."""
+class ResetResult(NamedTuple):
+    """The observations and valid actions of rows at the start of their episodes."""
 
     observations: np.ndarray  # (rows, observation size) float32
     masks: np.ndarray  # (rows, num_actions) bool: the valid actions
 
 
-class Stepped(NamedTuple):
+class StepResult(NamedTuple):
     """The result of one step of some rows."""
 
     observations: np.ndarray  # (rows, observation size) float32
@@ -48,7 +48,7 @@ class Stepped(NamedTuple):
 
 
 class BatchEnv(Protocol):
-    """Many episodes of one environment. The randomness of a row depends on its seed only, not on other rows."""
+    """Many episodes of one environment. Each row is random by its own seed only, not by other rows."""
 
     observation_size: int
     num_actions: int
@@ -56,18 +56,18 @@ class BatchEnv(Protocol):
     action_space: ActionSpace | None
     """The space of continuous actions; None if actions are discrete."""
     bounds: Bounds | None
-    """As in `CatalogueEntry`."""
+    """The amounts that can be carried out; see `CatalogueEntry`."""
     num_objectives: int
     max_steps: int
     stochastic: bool
     real_returns: bool
-    """As in `CatalogueEntry`; True for continuous actions."""
+    """Whether returns are real numbers; see `CatalogueEntry`. True for continuous actions."""
 
-    def reset(self, seeds: np.ndarray) -> Observed:
+    def reset(self, seeds: np.ndarray) -> ResetResult:
         """Start one episode per seed."""
         ...
 
-    def step(self, rows: np.ndarray, actions: np.ndarray) -> Stepped:
+    def step(self, rows: np.ndarray, actions: np.ndarray) -> StepResult:
         """Step these rows only; continuous actions are (rows, dimensions).
 
         Raise `InvalidInput` for an invalid action or a row whose episode has ended.
@@ -75,16 +75,16 @@ class BatchEnv(Protocol):
         ...
 
     def snapshot(self, row: int) -> Any:
-        """Return the state of one row, without its random generator; None if it cannot be copied."""
+        """Return the state of one row without its random generator; None if the state cannot be copied."""
         ...
 
-    def restore(self, snapshot: Any, seeds: np.ndarray) -> Observed:
+    def restore(self, snapshot: Any, seeds: np.ndarray) -> ResetResult:
         """Start one episode per seed from a snapshot."""
         ...
 
 
 def check_seeds(seeds: np.ndarray) -> np.ndarray:
-    """Return the seeds as an array (rows,), or raise an error if one is not a natural number."""
+    """Return the seeds as an array (rows,), or raise an error if one is not a whole number of at least 0."""
     array = np.asarray(seeds)
     if array.ndim != 1 or not np.issubdtype(array.dtype, np.integer) or (array < 0).any():
         raise InvalidInput.expected("one seed per row, each an integer of at least 0", repr(seeds))
@@ -98,7 +98,7 @@ def check_step(
     masks: np.ndarray,
     action_space: ActionSpace | None = None,
 ) -> tuple[np.ndarray, np.ndarray]:
-    """Return rows (n,) and their actions (n,), or (n, dimensions) in an action space, as arrays, or raise an error.
+    """Return rows (n,) and actions (n,), or (n, dimensions) in an action space, as arrays, or raise an error.
 
     `finished` (all rows,) and `masks` (all rows, num_actions) are bool.
     """
@@ -142,9 +142,9 @@ def _mix(x: np.ndarray) -> np.ndarray:
 
 
 def uniforms(seeds: np.ndarray, steps: np.ndarray, draws: int) -> np.ndarray:
-    """Return (rows, draws) random numbers in the open interval (0, 1) that depend only on the row's (seed, step).
+    """Return random numbers (rows, draws) in the open interval (0, 1) that depend only on the seed and step of a row.
 
-    A hash of a counter draws for many seeds in one call, which NumPy's generators cannot do.
+    They are hashes of a counter: NumPy's generators cannot draw for many seeds in one call.
     """
     with np.errstate(over="ignore"):
         key = _mix(seeds.astype(np.uint64) * _GOLDEN + np.uint64(1))
@@ -153,15 +153,15 @@ def uniforms(seeds: np.ndarray, steps: np.ndarray, draws: int) -> np.ndarray:
     return ((bits >> np.uint64(11)).astype(np.float64) + 0.5) * 2.0**-53
 
 
-Moved = tuple[np.ndarray, np.ndarray, np.ndarray]
+Transition = tuple[np.ndarray, np.ndarray, np.ndarray]
 """The next states (n, numbers), the rewards (n, objectives), and which episodes ended (n,)."""
 
 
 class ArrayBatch:
     """Many episodes of an environment whose state is one number or a row of numbers (implements `BatchEnv`).
 
-    A subclass says how states move, which actions are valid in them, and what the policy sees. `states`, `masks` and
-    `finished` have a row per episode.
+    A subclass defines the transitions, the valid actions and the observations. `states`, `masks` and `finished` have a
+    row per episode.
     """
 
     action_space: ActionSpace | None = None
@@ -177,7 +177,7 @@ class ArrayBatch:
         self.max_steps, self._start = max_steps, start
         self.reset(np.zeros(0, dtype=np.int64))
 
-    def move(self, states: np.ndarray, actions: np.ndarray, rows: np.ndarray) -> Moved:
+    def move(self, states: np.ndarray, actions: np.ndarray, rows: np.ndarray) -> Transition:
         """Return the result of one step of some rows."""
         raise NotImplementedError
 
@@ -193,41 +193,41 @@ class ArrayBatch:
         """Return the observations (n, observation size) of states (n, numbers)."""
         return states.astype(np.float32)
 
-    def reset(self, seeds: np.ndarray) -> Observed:
+    def reset(self, seeds: np.ndarray) -> ResetResult:
         return self.restore({self.name: self._start, "elapsed": 0, "ended": False}, seeds)
 
-    def restore(self, snapshot: Mapping[str, Any], seeds: np.ndarray) -> Observed:
+    def restore(self, snapshot: Mapping[str, Any], seeds: np.ndarray) -> ResetResult:
         self._seeds, rows = check_seeds(seeds), len(seeds)
         self.states = np.tile(np.array(snapshot[self.name]), (rows, 1))
         self.masks = self.valid(self.states)
         self.finished = np.full(rows, snapshot.get("ended", False) or snapshot["elapsed"] >= self.max_steps)
         self._elapsed = np.full(rows, snapshot["elapsed"], dtype=np.int64)
-        return Observed(self.observe(self.states), self.masks.copy())
+        return ResetResult(self.observe(self.states), self.masks.copy())
 
     def snapshot(self, row: int) -> dict[str, Any]:
         state, elapsed = self.states[row].tolist(), int(self._elapsed[row])
         numbers = tuple(state) if len(state) > 1 else state[0]
         return {self.name: numbers, "elapsed": elapsed, "ended": bool(self.finished[row])}
 
-    def step(self, rows: np.ndarray, actions: np.ndarray) -> Stepped:
+    def step(self, rows: np.ndarray, actions: np.ndarray) -> StepResult:
         rows, actions = check_step(rows, actions, self.finished, self.masks, self.action_space)
         states, rewards, terminated = self.move(self.states[rows], actions, rows)
         self._elapsed[rows] += 1
         truncated = (self._elapsed[rows] >= self.max_steps) & ~terminated
         masks = self.valid(states)
         self.states[rows], self.masks[rows], self.finished[rows] = states, masks, terminated | truncated
-        return Stepped(self.observe(states), masks, rewards, terminated, truncated)
+        return StepResult(self.observe(states), masks, rewards, terminated, truncated)
 
 
 MAX_STATES = 200_000
 """An environment with more states is not tabulated."""
 USUAL, RARE = 0, 1
-"""The outcomes of a random step."""
+"""The indices of the outcomes of a random step."""
 
 
 @dataclass(frozen=True, eq=False)
 class TransitionTable:
-    """The S states and the transitions. A step has the outcome USUAL or, with probability `rare`, RARE."""
+    """The S states and their transitions. With the probability `rare`, the outcome of a step is RARE, else USUAL."""
 
     observations: np.ndarray  # (S, observation size) float32
     masks: np.ndarray  # (S, A) bool
@@ -272,7 +272,7 @@ def tabulate(entry: CatalogueEntry) -> TransitionTable:
 
 
 def explore(entry: CatalogueEntry) -> TransitionTable:
-    """Return the table of an environment by visiting all its states."""
+    """Return the table of an environment, after visiting all its states."""
     env: Any = make_raw(entry).unwrapped
     index: dict[tuple[bytes, bool], int] = {}
     observations: list[np.ndarray] = []
@@ -294,7 +294,7 @@ def explore(entry: CatalogueEntry) -> TransitionTable:
         return index[key]
 
     def try_action(state: int, action: int, number: float) -> tuple[int, np.ndarray, bool]:
-        """Return the next state, the reward, and whether the step drew a random number. Such a draw gives `number`."""
+        """Return the next state, the reward, and whether the step drew a random number, which is then `number`."""
         set_attributes(env, states[state])
         generator = env.np_random = _FixedGenerator(number)
         raw, reward, terminated, _, _ = env.step(action)
@@ -326,9 +326,9 @@ def explore(entry: CatalogueEntry) -> TransitionTable:
 
 
 TABLES = Path(__file__).parent / "tables"
-"""The tables of the environments of MO-Gymnasium, with which they run where it is not installed.
+"""The tables of environments of MO-Gymnasium, by which they run without that package.
 
-`write_table(explore(entry), TABLES / f"{entry.name}.npz")` writes one again.
+`write_table(explore(entry), TABLES / f"{entry.name}.npz")` writes a table again.
 """
 _COLUMNS = ("observations", "masks", "final", "rare", "next_states", "rewards")
 
@@ -341,7 +341,7 @@ def write_table(table: TransitionTable, file: Path) -> None:
 
 
 def read_table(file: Path) -> TransitionTable:
-    """Read a table of `write_table`."""
+    """Return the table that `write_table` wrote."""
     with np.load(file) as arrays:
         columns = {name: arrays[name] for name in arrays.files}
     attributes = {name.removeprefix("state."): columns.pop(name) for name in list(columns) if name not in _COLUMNS}
@@ -360,7 +360,7 @@ class TabularBatch(ArrayBatch):
         self.num_objectives = len(entry.objectives)
         super().__init__(0, max_steps)
 
-    def move(self, states: np.ndarray, actions: np.ndarray, rows: np.ndarray) -> Moved:
+    def move(self, states: np.ndarray, actions: np.ndarray, rows: np.ndarray) -> Transition:
         table, before = self.table, states[:, 0]
         outcome = np.zeros(len(rows), dtype=np.int64)
         if self.stochastic:
@@ -376,7 +376,7 @@ class TabularBatch(ArrayBatch):
 
 
 def locate(entry: CatalogueEntry, observation: np.ndarray) -> Any:
-    """Return a snapshot of the running state with this flat observation, or None if states cannot be looked up."""
+    """Return a snapshot with this flat observation in a running episode; None if states cannot be looked up."""
     if not entry.finite:
         return None if entry.locate is None else entry.locate(observation)
     table = tabulate(entry)
@@ -389,7 +389,7 @@ def locate(entry: CatalogueEntry, observation: np.ndarray) -> Any:
 
 @dataclass(frozen=True, eq=False)
 class GymnasiumSnapshot:
-    """The state of one row, with its last observation: a copy of its environment, or the actions that led to it."""
+    """The state of one row: its last observation, and a copy of its environment or the actions that led there."""
 
     entry: CatalogueEntry
     observation: np.ndarray  # (observation size,)
@@ -419,7 +419,7 @@ class GymnasiumBatch:
 
     def __init__(self, entry: CatalogueEntry, max_steps: int) -> None:
         self._entry = replace(entry, max_steps=max_steps)  # each copy applies the step limit itself
-        self._original = entry  # for the cached functions, which have results of this entry already
+        self._original = entry  # for cached functions, which already have results for this entry
         self.max_steps = max_steps
         self.stochastic = entry.stochastic
         self.real_returns = entry.real_returns or entry.action_space is not None
@@ -436,9 +436,9 @@ class GymnasiumBatch:
         self._finished = np.zeros(rows, dtype=bool)
         self._seeds = np.zeros(rows, dtype=np.int64)
         self._actions: list[list[Any]] = [[] for _ in range(rows)]
-        self._reseeded = False  # whether the rows were reseeded after their start, so that they cannot be replayed
+        self._reseeded = False  # whether rows cannot be replayed, because they were reseeded after their start
 
-    def reset(self, seeds: np.ndarray) -> Observed:
+    def reset(self, seeds: np.ndarray) -> ResetResult:
         seeds = check_seeds(seeds)
         self._allocate(len(seeds))
         self._seeds[:] = seeds
@@ -447,9 +447,9 @@ class GymnasiumBatch:
         for row, seed in enumerate(seeds):
             observation, info = self._envs[row].reset(seed=int(seed))
             self._observations[row], self._masks[row] = observation, info["action_mask"]
-        return Observed(self._observations.copy(), self._masks.copy())
+        return ResetResult(self._observations.copy(), self._masks.copy())
 
-    def step(self, rows: np.ndarray, actions: np.ndarray) -> Stepped:
+    def step(self, rows: np.ndarray, actions: np.ndarray) -> StepResult:
         rows, actions = check_step(rows, actions, self._finished, self._masks, self.action_space)
         rewards = np.zeros((len(rows), self.num_objectives))
         terminated, truncated = np.zeros(len(rows), dtype=bool), np.zeros(len(rows), dtype=bool)
@@ -458,7 +458,7 @@ class GymnasiumBatch:
             self._observations[row], self._masks[row] = observation, info["action_mask"]
             self._actions[row].append(action)
         self._finished[rows] = terminated | truncated
-        return Stepped(self._observations[rows], self._masks[rows], rewards, terminated, truncated)
+        return StepResult(self._observations[rows], self._masks[rows], rewards, terminated, truncated)
 
     def snapshot(self, row: int) -> GymnasiumSnapshot | None:
         """Return the state of one row, or None if the environment can neither be copied nor replayed."""
@@ -470,7 +470,7 @@ class GymnasiumBatch:
         seed, actions = int(self._seeds[row]), tuple(self._actions[row])
         return GymnasiumSnapshot(self._entry, observation, finished, seed=seed, actions=actions)
 
-    def restore(self, snapshot: GymnasiumSnapshot, seeds: np.ndarray) -> Observed:
+    def restore(self, snapshot: GymnasiumSnapshot, seeds: np.ndarray) -> ResetResult:
         seeds = check_seeds(seeds)
         self._allocate(len(seeds))
         self._envs = [snapshot.make() for _ in seeds]
@@ -484,14 +484,14 @@ class GymnasiumBatch:
         for row, env in enumerate(self._envs):
             self._masks[row] = env.action_masks()
         self._finished[:] = snapshot.finished
-        return Observed(self._observations.copy(), self._masks.copy())
+        return ResetResult(self._observations.copy(), self._masks.copy())
 
 
 @cache
 def is_copyable(entry: CatalogueEntry) -> bool:
     """Return whether a copy of the environment steps as the original does; it is cached.
 
-    Environments that hold objects of another language (Box2D, for example) cannot be copied.
+    Environments with objects of another language, such as Box2D, cannot be copied.
     """
     if entry.batch is not None or entry.finite:
         return True
@@ -514,9 +514,9 @@ def is_replayable(entry: CatalogueEntry) -> bool:
 def clone(env: Any) -> Any:
     """Return a deep copy of an environment in its current state.
 
-    `copy.deepcopy` does not work: many environments inherit Gymnasium's EzPickle, whose copies are newly constructed.
+    `copy.deepcopy` does not work, because many environments inherit Gymnasium's EzPickle, which constructs a new one.
     """
-    # Fonts and images of pygame cannot be copied; they only serve drawings, and are shared.
+    # Fonts and images of pygame cannot be copied. They are shared, because they are only used for drawing.
     memo = {id(value): value for value in vars(env).values() if type(value).__module__.startswith("pygame")}
     twin = object.__new__(type(env))
     memo[id(env)] = twin
@@ -528,7 +528,7 @@ def clone(env: Any) -> Any:
 
 
 def make_batch(name: str | CatalogueEntry, max_steps: int | None = None) -> BatchEnv:
-    """Return a batch of an environment in its fastest implementation: vectorised, tabulated, or one by one."""
+    """Return the fastest batch of an environment: vectorised, tabulated, or copies that are stepped one by one."""
     item = entry(name)
     limit = item.max_steps if max_steps is None else max_steps
     if limit < 1:

@@ -44,48 +44,48 @@ class CatalogueEntry:
     observation_size: int
     """The length of the vector that `encode` returns."""
     encode: Callable[[Any], np.ndarray]
-    """Raw observation -> flat float32 vector that identifies the state."""
+    """Raw observation -> flat float32 vector, which identifies the state."""
     description: str = ""
     """One sentence."""
     phrases: tuple[str, ...] = ()
-    """The past participle of each action for sentences ("gone down"). The default is "chosen NAME"."""
+    """The past participle of each action for sentences, such as "gone down". The default is "chosen NAME"."""
     action_space: ActionSpace | None = None
     """The space of continuous actions, with the names and phrases of `actions`; None if actions are discrete."""
     bounds: Bounds | None = None
-    """The amounts that can be carried out, if they depend on the state. The environment carries out the nearest."""
+    """The amounts that can be carried out, if they depend on the state. Other amounts are clipped to them."""
     kwargs: Mapping[str, Any] = field(default_factory=dict)
     """Arguments of the environment's constructor."""
     stochastic: bool = False
     """Whether a step may have different outcomes."""
     start_seed: int | None = None
-    """The seed of every episode, if the environment draws its start at random and the catalogue keeps one start."""
+    """The seed of every episode, if the catalogue fixes a start that the environment would draw at random."""
     real_returns: bool = False
-    """Whether returns are real numbers, which hardly any two episodes share. A command counts as reached if the return
-    is within 1 % of each objective's range, as with continuous actions."""
+    """Whether returns are real numbers, so that hardly any two episodes have equal returns. As with continuous actions,
+    a command counts as reached if the return is within 1 % of each objective's range."""
     mask: Callable[[Any], np.ndarray] | None = None
     """Unwrapped environment -> valid actions. The default is its own `action_masks()`, or all actions."""
     idle: int | None = None
-    """The action that does nothing, if the state changes by itself. An invalid action must have the same effect."""
+    """The action that does nothing, if the state also changes without actions. Invalid actions must act like it."""
     requires: str = ""
-    """The extra of this package that the environment needs beyond `mo-gymnasium`, if any, such as "box2d"."""
+    """The extra of this package that the environment needs in addition to `mo-gymnasium`, such as "box2d"."""
     reference: tuple[float, ...] | None = None
     """The reference point of the hypervolume: worse than every return that matters."""
     paper_box: tuple[tuple[float, ...], tuple[float, ...]] | None = None
-    """The lowest and the highest command of the search region in the paper, or in the authors' code."""
+    """The lowest and the highest command of the search region, from the paper or the authors' code."""
     state: tuple[str, ...] = ()
-    """The attributes of the unwrapped environment that hold its state. Name them only if the number of states is
-    finite: the environment is then tabulated, and a step is an array look-up."""
+    """The attributes of the unwrapped environment that hold its state, if the number of states is finite. The
+    environment is then tabulated, and a step is an array look-up."""
     chance: float = 0.0
-    """The probability of the rare outcome of a step that calls `np_random.random()` (at most once)."""
+    """The probability of the rare outcome of a step that calls `np_random.random()`, which it may do once."""
     share_generator: Callable[[Any], None] | None = None
-    """Makes the unwrapped environment use its own seeded generator instead of a global one."""
+    """Function that makes the unwrapped environment use its own seeded generator instead of a global one."""
     batch: "Callable[[int], BatchEnv] | None" = None
     """Step limit -> a vectorised implementation."""
     locate: Callable[[np.ndarray], Any] | None = None
     """Flat observation -> a snapshot of `batch` in a running state with this observation."""
     draw: Callable[[Mapping[str, Any]], np.ndarray] | None = None
-    """State (the attributes that `state` names, or a snapshot of `batch`) -> picture. The default is the environment's
-    own rendering."""
+    """State -> picture. The state has the attributes that `state` names, or is a snapshot of `batch`. The default is
+    the rendering of the environment."""
 
     def __post_init__(self) -> None:
         if not self.name or not self.gym_id:
@@ -130,7 +130,7 @@ class CatalogueEntry:
 
 @dataclass(frozen=True)
 class OneHot:
-    """Encodes integers 0..size-1 as concatenated one-hot vectors. A number of size 1 is a flag and is not encoded."""
+    """Encodes integers 0..size-1 as concatenated one-hot vectors. A number of size 1 is a flag, which is kept."""
 
     sizes: tuple[int, ...]
 
@@ -183,14 +183,14 @@ def entry(name: str | CatalogueEntry) -> CatalogueEntry:
 
 
 def is_catalogued(item: CatalogueEntry) -> bool:
-    """Return whether an entry describes the same environment as the catalogue's entry of its name."""
+    """Return whether an entry describes the same environment as the catalogue's entry with its name."""
     registered = _entries.get(item.name)
     fields = ("gym_id", "kwargs", "state", "encode", "mask", "chance", "actions")
     return registered is not None and all(getattr(item, name) == getattr(registered, name) for name in fields)
 
 
 def make_raw(name: str | CatalogueEntry, render_mode: str | None = None) -> gymnasium.Env:
-    """Return the Gymnasium environment without wrappers of this package, with the step limit of the catalogue."""
+    """Return the Gymnasium environment with the step limit of the catalogue, without wrappers of this package."""
     item = entry(name)
     if not item.installed:
         raise InvalidInput.missing(item.requires, item.requires)
@@ -226,16 +226,16 @@ def _make_gymnasium(gym_id: str, **kwargs: Any) -> gymnasium.Env:
 
 def make(name: str | CatalogueEntry, render_mode: str | None = None) -> gymnasium.Env:
     """Return one environment with flat float32 observations, vector rewards, action masks and strict errors."""
-    return Catalogued(make_raw(name, render_mode), entry(name))
+    return CatalogueEnv(make_raw(name, render_mode), entry(name))
 
 
 def describe(gym_id: str, *, name: str | None = None, max_steps: int | None = None, **kwargs: Any) -> CatalogueEntry:
     """Return an entry for a Gymnasium environment with a vector `reward_space`, and discrete or bounded actions.
 
     Observations are flattened. Names come from the environment's attributes `objective_names` and `action_names` (see
-    `with_names`) and `description`; otherwise objectives and actions are numbered. It counts as stochastic if the same
-    actions lead to different episodes with other seeds; an outcome that is rarer than one in 1,000 random steps is
-    missed. `dataclasses.replace` changes the entry, and `register` adds it to the catalogue.
+    `with_names`) and `description`; otherwise objectives and actions are numbered. It counts as stochastic if other
+    seeds lead to different episodes with the same actions. This misses outcomes that are rarer than one in 1,000 random
+    steps. `dataclasses.replace` changes the entry, and `register` adds it to the catalogue.
     """
     outlined = outline(gym_id, name=name, max_steps=max_steps, **kwargs)
     env: Any = make_raw(outlined)
@@ -246,7 +246,7 @@ def describe(gym_id: str, *, name: str | None = None, max_steps: int | None = No
 
 
 def outline(gym_id: str, *, name: str | None = None, max_steps: int | None = None, **kwargs: Any) -> CatalogueEntry:
-    """Return an entry from the spaces alone. Objectives and actions are named by numbers; it counts as stochastic."""
+    """Return an entry from the spaces alone, which counts as stochastic. Objectives and actions are numbered."""
     from gymnasium.spaces import Box, Discrete, utils
 
     env = _make_gymnasium(gym_id, **kwargs)
@@ -283,7 +283,7 @@ def outline(gym_id: str, *, name: str | None = None, max_steps: int | None = Non
         actions=names,
         action_space=action_space,
         max_steps=limit,
-        stochastic=True,  # unknown: this is the safe assumption
+        stochastic=True,  # unknown; this is the safe assumption
         observation_size=utils.flatdim(space),
         encode=encode,
         description=f"The Gymnasium environment {gym_id}.",
@@ -376,7 +376,7 @@ REPLAYED_STEPS = 1000
 
 
 def fast_form(gym_id: str) -> CatalogueEntry | None:
-    """Return the catalogue's entry that steps this registered Gymnasium id faster, with the same arguments, or None."""
+    """Return the catalogue's entry that is equal to a Gymnasium id and steps faster, or None."""
     same = [e for e in _entries.values() if _same_id(e.gym_id, gym_id) and (e.batch is not None or e.finite)]
     if not same:
         return None
@@ -397,8 +397,8 @@ _allowed: set[str] = {"paretofoil"}
 def allow(module: str) -> None:
     """Allow this module to be imported for an environment, like `--allow-import` on the command line.
 
-    Making the environment "module:id" imports the module, which runs its code. Such an id may come from somebody else's
-    file. A module is therefore imported only if the catalogue names it, if it is imported already, or if it is allowed.
+    Making the environment "module:id" imports the module, which runs its code. The id may come from somebody else's
+    file. A module is therefore imported only if the catalogue names it, if it is already imported, or if it is allowed.
     """
     if not all(part.isidentifier() for part in str(module).split(".")):
         raise InvalidInput.expected("the name of a Python module, such as my_module", repr(module))
@@ -408,7 +408,7 @@ def allow(module: str) -> None:
 def check_allowed(gym_id: str, arguments: Mapping[str, Any]) -> None:
     """Raise an error if making an environment would import a module that is not allowed.
 
-    The arguments are checked as well, because in some environments (Shimmy's) they name another environment.
+    The arguments are checked as well, because those of some environments (Shimmy's) name another environment.
     """
     module, colon, rest = gym_id.partition(":")
     if colon and (not module or ":" in rest):
@@ -445,8 +445,8 @@ def check_action(action: Any, valid: np.ndarray, names: tuple[str, ...] | None =
 def reward_vector(reward: Any, entry: CatalogueEntry) -> np.ndarray:
     """Return a reward as finite float64 numbers, one for each objective.
 
-    A float32 number becomes its shortest decimal (0.8, not 0.800000012): the number that the author of the environment
-    wrote, and that sums and sentences should show.
+    A float32 number becomes its shortest decimal (0.8, not 0.800000012). This is the number that the author of the
+    environment wrote, and that sums and sentences should show.
     """
     values = reward.astype(str) if getattr(reward, "dtype", None) == np.float32 else reward
     return as_vector(values, f"the reward of {entry.name}", len(entry.objectives))
@@ -487,7 +487,7 @@ class Strict(gymnasium.Wrapper, gymnasium.utils.RecordConstructorArgs):
         return observation, reward, bool(terminated), truncated, {**info, "action_mask": self.action_masks()}
 
 
-class Catalogued(Strict):
+class CatalogueEnv(Strict):
     """An environment with the flat observations, float64 reward vectors and masks of its catalogue entry."""
 
     def __init__(self, env: gymnasium.Env, entry: CatalogueEntry) -> None:

@@ -13,7 +13,7 @@ from paretofoil.envs.episode import Episodes, run_episodes
 TOLERANCE = 1e-6
 """The largest difference that float32 arithmetic may cause."""
 AT_REST = 1e-3
-"""The largest change of an observation by an invalid action: braking stops a cart that is too slow to move."""
+"""The largest change of an observation by an invalid action. Braking may stop a cart that hardly moves."""
 DEVIATIONS = 5.0
 """The largest difference of two sample means, in standard errors."""
 TRIALS = 200
@@ -31,9 +31,9 @@ class EnvironmentCheckError(AssertionError):
 def check_environment(name: str | CatalogueEntry, steps: int = 1000, seed: int = 0) -> None:
     """Raise an `EnvironmentCheckError` if the environment does not fulfil the contract of the catalogue.
 
-    The contract: flat float32 observations; vector rewards inside `reward_space`; masks that agree with the effect of a
-    step; the same episode for the same seed; errors for invalid actions and after the end of an episode; and a batch
-    that agrees with the single environment at each step, or on average if it is stochastic.
+    The contract: observations are flat float32 vectors. Rewards are vectors inside `reward_space`. Masks agree with the
+    effect of a step. Equal seeds give equal episodes. Invalid actions, and steps after the end of an episode, are
+    errors. A batch agrees with the single environment at each step, or on average if it is stochastic.
     """
     item = entry(name)
     if steps < 1:
@@ -57,10 +57,11 @@ def check_environment(name: str | CatalogueEntry, steps: int = 1000, seed: int =
 
 @cache
 def replay_difference(item: CatalogueEntry) -> str:
-    """Return how episodes differ whose actions are equal, or an empty text for a deterministic environment.
+    """Return how episodes with equal actions differ, or an empty text for a deterministic environment.
 
-    Random actions are taken twice with the same seeds, with other seeds, and from a copied state; and by the
-    environment itself as well as by the table of its states, because its observations may depend on more than those.
+    Random actions are repeated with the same seeds, with other seeds, and from a copied state. They are also repeated
+    in the environment itself if it has a table, because its observations may depend on more than the states of the
+    table.
     """
     limit = min(item.max_steps, EPISODE_STEPS)
     batch, seeds = make_batch(item, limit), np.arange(_REPLAYS)
@@ -119,7 +120,7 @@ def _check_steps(item: CatalogueEntry, env: Any, steps: int, rng: np.random.Gene
 
 
 def _check_invalid_actions(item: CatalogueEntry, env: Any, observation: np.ndarray, mask: np.ndarray) -> None:
-    """Check that an invalid action of the unwrapped environment does not change the state, or does what `idle` does.
+    """Check that an invalid action of the unwrapped environment does not change the state, or acts like `idle`.
 
     It may end the episode: in Resource-Gathering, a move against the border at home counts as coming home.
     """
@@ -159,7 +160,7 @@ def _random_episodes(batch: BatchEnv, seeds: np.ndarray, seed: int, **options: A
 
 
 def _difference(expected: Episodes, got: Episodes, tolerance: float) -> str:
-    """Return the first difference of two runs in words, or an empty text."""
+    """Return the first difference of two sets of episodes in words, or an empty text."""
     for name in ("lengths", "observations", "masks", "actions", "rewards", "terminated"):
         ours, theirs = np.asarray(getattr(expected, name)), np.asarray(getattr(got, name))
         if ours.shape != theirs.shape:

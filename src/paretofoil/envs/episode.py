@@ -1,4 +1,4 @@
-"""The one episode loop: training, rollouts, consequences and studies use it."""
+"""The episode loop of training, rollouts, consequences and studies."""
 
 from collections.abc import Callable
 from dataclasses import dataclass
@@ -9,22 +9,22 @@ import numpy as np
 from paretofoil.core.amounts import Actor, query_amounts
 from paretofoil.core.answer import DELIVERED
 from paretofoil.core.policy import Policy, greedy_actions, query
-from paretofoil.envs.batch import BatchEnv, Observed
+from paretofoil.envs.batch import BatchEnv, ResetResult
 
 DECIMALS = 9
 """Returns are rounded to this many decimals, so that sums of the same rewards in different orders are equal."""
 Act = Callable[[int, np.ndarray, np.ndarray, np.ndarray, np.ndarray], np.ndarray]
 """(step, rows (n,), observations (n, S), commands (n, c), masks (n, A)) -> actions (n,), or (n, dimensions)."""
 EXACT = 1e-6
-"""A return reaches its command if it differs by at most this in every objective. Where returns are real numbers, a
-share DELIVERED of the range of commands is allowed."""
+"""A return reaches its command if it differs by at most this in every objective. If returns are real numbers, it may
+differ by the share DELIVERED of the range of commands."""
 _EVALUATION_SEEDS = 1_000_000
 """The first seed of an evaluation; the rollouts of training use smaller seeds."""
 
 
 @dataclass(frozen=True, eq=False)
 class Episodes:
-    """N episodes, column by column. Entries at or after the length of an episode are padding."""
+    """N episodes of at most T steps. Entries after the end of an episode are padding."""
 
     observations: np.ndarray  # (N, T, S) float32
     masks: np.ndarray  # (N, T, A) bool
@@ -72,7 +72,7 @@ def run_episodes(
     """
     commands = np.array(commands, dtype=np.float64)
     num, objectives = len(commands), env.num_objectives
-    start: Observed = env.reset(seeds) if snapshot is None else env.restore(snapshot, seeds)
+    start: ResetResult = env.reset(seeds) if snapshot is None else env.restore(snapshot, seeds)
     observations, masks = start.observations.copy(), start.masks.copy()
     steps: list[tuple[np.ndarray, ...]] = []
     snapshots: list[list[Any]] = [[] for _ in range(num)]
@@ -108,7 +108,7 @@ def run_episodes(
 
 
 def greedy(policy: Policy | Actor) -> Act:
-    """Return a function that chooses the most probable valid action (the first one in a tie), or an actor's amounts."""
+    """Return a function that chooses the most probable valid action (the first of equals), or an actor's amounts."""
 
     def act(
         step: int, rows: np.ndarray, observations: np.ndarray, commands: np.ndarray, masks: np.ndarray
@@ -122,7 +122,7 @@ def greedy(policy: Policy | Actor) -> Act:
 
 @dataclass(frozen=True, eq=False)
 class Evaluation:
-    """The commanded and the achieved returns."""
+    """The commands of rollouts, and the returns that these achieved."""
 
     commands: np.ndarray  # (F, c)
     achieved: np.ndarray  # (F, d) mean returns
@@ -143,7 +143,7 @@ def is_reached(
 
 
 def tolerance_of(env: BatchEnv, low: np.ndarray, high: np.ndarray) -> np.ndarray | float:
-    """Return by how much a return may miss its command, for a range of commands (c,)."""
+    """Return by how much a return may differ from a command that it reaches, for commands from low to high (c,)."""
     return DELIVERED * (high - low)[: env.num_objectives] if env.real_returns else EXACT
 
 

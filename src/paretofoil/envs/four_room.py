@@ -4,7 +4,7 @@ from typing import Any
 
 import numpy as np
 
-from paretofoil.envs.batch import ArrayBatch, Moved
+from paretofoil.envs.batch import ArrayBatch, Transition
 from paretofoil.envs.gridworld import Item, Layout
 
 MOVES = ("left", "up", "right", "down")
@@ -69,7 +69,7 @@ class BatchFourRoom(ArrayBatch):
         [(self._goal, self._payment)] = LAYOUT.exits.items()
         super().__init__((*LAYOUT.start, *(0 for _ in LAYOUT.items)), max_steps)
 
-    def move(self, states: np.ndarray, actions: np.ndarray, rows: np.ndarray) -> Moved:
+    def move(self, states: np.ndarray, actions: np.ndarray, rows: np.ndarray) -> Transition:
         cells, taken = states[:, :2] + _OFFSETS[actions], states[:, 2:]
         new = (cells[:, None, :] == self._items).all(axis=2) & (taken == 0)  # (n, items)
         ended = (cells == self._goal).all(axis=1)

@@ -9,7 +9,7 @@ from paretofoil.envs.catalogue import CatalogueEntry, entry
 from paretofoil.envs.episode import DECIMALS
 
 MAX_POINTS = 20_000
-"""The largest number of candidate returns of one state."""
+"""The largest number of candidate returns in one state."""
 
 
 def known_front(name: str | CatalogueEntry) -> np.ndarray | None:
@@ -24,8 +24,8 @@ def known_front(name: str | CatalogueEntry) -> np.ndarray | None:
 def exhaustive_front(table: TransitionTable, max_steps: int, gamma: float = 1.0) -> np.ndarray:
     """Return the nondominated expected returns (n, d) of all deterministic policies, in lexicographic order.
 
-    Backward induction over sets: the returns of a state with t steps left are the rewards of its actions plus the
-    returns of the next states with t - 1 steps left, in all combinations of random outcomes.
+    The front of a state with t steps left follows from the rewards of its actions and the fronts of the next states
+    with t - 1 steps left, in all combinations of random outcomes (backward induction).
     """
     if max_steps < 1:
         raise InvalidInput.expected("a step limit of at least 1", max_steps)

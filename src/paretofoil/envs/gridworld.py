@@ -18,7 +18,7 @@ _OFFSETS = ((-1, 0), (1, 0), (0, -1), (0, 1))
 
 
 def neighbours(cell: Cell) -> tuple[Cell, ...]:
-    """Return the target cell of each move; it may lie outside the map."""
+    """Return the target cell of each move, which may lie outside the map."""
     row, column = cell
     return tuple((row + down, column + right) for down, right in _OFFSETS)
 
@@ -44,7 +44,7 @@ class Layout:
     walls: frozenset[Cell] = frozenset()
     items: tuple[Item, ...] = ()
     payments: tuple[float, ...] = ()
-    """The rewards of the first, second, ... item; the last of them ends the episode. If empty, each item pays 1."""
+    """The rewards of the first, second, ... item, of which the last ends the episode. If empty, each item pays 1."""
     exits: Mapping[Cell, tuple[float, ...]] = field(default_factory=dict)
     """The reward of each cell that ends the episode."""
     shapes: tuple[str, ...] = ()

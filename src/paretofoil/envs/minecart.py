@@ -1,7 +1,6 @@
 """Minecart vectorised in NumPy, equal to MO-Gymnasium's `minecart-deterministic-v0` and `minecart-v0`.
 
-Angles are multiples of ten degrees. A table of their sines and cosines has the values of `math.sin` and `math.cos`, and
-is faster than computing them.
+Angles differ from the start by multiples of ten degrees. Their sines and cosines come from a table, which is faster.
 """
 
 import math
@@ -10,7 +9,7 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
-from paretofoil.envs.batch import ArrayBatch, Moved
+from paretofoil.envs.batch import ArrayBatch, Transition
 
 MINE, LEFT, RIGHT, ACCELERATE, BRAKE = range(5)
 """The actions; the sixth does nothing."""
@@ -34,8 +33,6 @@ MINES = np.array([(0.16, 0.84), (0.5, 0.84), (0.84, 0.84), (0.84, 0.5), (0.84, 0
 """(mines, 2): the positions."""
 YIELDS = np.array([(0.2, 0.0), (0.15, 0.1), (0.2, 0.2), (0.1, 0.15), (0.0, 0.2)])
 """(mines, ores): the mean amount that one frame of mining yields."""
-FEW = 12
-"""Up to this many carts are stepped one by one, which is faster than in arrays."""
 DEVIATION = 0.05
 """The standard deviation of the yields of the stochastic environment."""
 
@@ -85,17 +82,6 @@ def share_generator(env: Any) -> None:
     for mine in env.mines:
         for distribution in mine.distributions:
             distribution.random_state = env.np_random
-
-
-def _slide_one(across: float, along: float, out: float, rest: float, sign: int = 1) -> int:
-    """Return the turn of a cart at a wall of one axis; see `_slide`.
-
-    `across` and `along` are its coordinates in these directions of the wall, `out` and `rest` its velocity in them.
-    """
-    pressing = (across == 1.0 and out > 0) or (across == 0.0 and out < 0)
-    if not pressing or along in (0.0, 1.0) or not abs(rest) > AT_REST:
-        return 0
-    return ROTATION * sign * (1 if across == 1.0 else -1) * (1 if rest > 0 else -1)
 
 
 @lru_cache(maxsize=8)
@@ -150,23 +136,11 @@ class BatchMinecart(ArrayBatch):
         """Return the indices of angles (n,) in the tables of sines and cosines."""
         return (angles.astype(np.int64) + self._angle_offset) // ROTATION
 
-    def move(self, states: np.ndarray, actions: np.ndarray, rows: np.ndarray) -> Moved:
-        """Repeat one action per row for the frames of a step. The end of an episode skips the remaining frames."""
+    def move(self, states: np.ndarray, actions: np.ndarray, rows: np.ndarray) -> Transition:
+        """Repeat the action of each row for the frames of a step, or until its episode ends."""
         rewards, ended = np.zeros((len(rows), self.num_objectives)), np.zeros(len(rows), dtype=bool)
         rewards[:, -1] = FUEL[actions]
-        draws = self._draw(rows, actions)
-        if len(rows) <= FEW:
-            for i, action in enumerate(actions.tolist()):
-                ended[i] = self._move_one(states[i], action, draws[i], rewards[i])
-        else:
-            self._move_many(Carts.of(states), actions, draws, rewards, ended)
-        return states, rewards, ended
-
-    def _move_many(
-        self, carts: Carts, actions: np.ndarray, draws: np.ndarray, rewards: np.ndarray, ended: np.ndarray
-    ) -> None:
-        """Run the frames of a step of many carts together, and add what they deliver to the rewards (rows, d)."""
-        going = np.arange(len(actions))
+        draws, carts, going = self._draw(rows, actions), Carts.of(states), np.arange(len(actions))
         for frame in range(FRAME_SKIP):
             self._act(carts, going, actions[going], draws[going, frame])
             going = going[~ended[going]]  # as in MO-Gymnasium, a finished episode still acts, but does not move
@@ -179,39 +153,7 @@ class BatchMinecart(ArrayBatch):
                 rewards[returned, :-1] += carts.content[returned]
                 carts.content[returned] = 0.0
                 ended[returned] = True
-
-    def _move_one(self, state: np.ndarray, action: int, draws: np.ndarray, reward: np.ndarray) -> bool:
-        """Run the frames of a step of one cart, and return whether its episode ended.
-
-        The numbers are those of `_move_many`; this is faster for a few carts.
-        """
-        x, y, speed, degrees, *_, departed = state.tolist()
-        angle, ended = int(degrees), False
-        turn = ROTATION * ((action == RIGHT) - (action == LEFT))
-        push = ACCELERATION * (action == ACCELERATE) - DECELERATION * (action == BRAKE)
-        for frame in range(FRAME_SKIP):
-            angle = (angle + turn) % 360 if turn else angle
-            speed = min(max(speed + push, 0.0), TOP_SPEED)
-            if action == MINE and speed < AT_REST:
-                state[:2] = x, y
-                self._mine(Carts.of(state[None]), np.zeros(1, dtype=np.int64), draws[frame : frame + 1])
-            if ended:
-                break
-            if speed >= AT_REST:
-                heading = (angle + self._angle_offset) // ROTATION
-                dx, dy = speed * float(self._cos[heading]), speed * float(self._sin[heading])
-                angle += _slide_one(x, y, dx, dy) + _slide_one(y, x, dy, dx, sign=-1)
-                before = x, y
-                x, y = min(max(x + dx, 0.0), 1.0), min(max(y + dy, 0.0), 1.0)
-                speed = math.sqrt((before[0] - x) * (before[0] - x) + (before[1] - y) * (before[1] - y))
-            home = math.sqrt(x * x + y * y) < BASE_RADIUS
-            if home and departed:
-                reward[:-1] += state[4:6]
-                state[4:6] = 0.0
-                ended = True
-            departed = departed or not home
-        state[:4], state[6] = (x, y, speed, angle), departed
-        return ended
+        return states, rewards, ended
 
     def _draw(self, rows: np.ndarray, actions: np.ndarray) -> np.ndarray:
         """Return deviations (rows, frames, ores) of the yields; they depend only on (seed, elapsed steps)."""
@@ -235,7 +177,7 @@ class BatchMinecart(ArrayBatch):
             self._mine(carts, rows[mining], draws[mining])
 
     def _mine(self, carts: Carts, rows: np.ndarray, draws: np.ndarray) -> None:
-        """Fill those of some carts that are at a mine, up to their capacity."""
+        """Fill the carts (rows) that are at a mine, up to their capacity."""
         distance = distances(carts.place[rows])
         within_reach = distance.min(axis=1) <= MINE_RADIUS
         mined = np.maximum(YIELDS[distance.argmin(axis=1)] + draws, 0.0) * within_reach[:, None]
@@ -246,7 +188,7 @@ class BatchMinecart(ArrayBatch):
         carts.content[rows] += mined
 
     def _drive(self, carts: Carts, rows: np.ndarray) -> None:
-        """Move those of some carts that are fast enough. At a wall they turn along it ("slide") and lose speed."""
+        """Move the carts (rows) that are fast enough. At a wall they turn along it ("slide") and lose speed."""
         rows = rows[carts.speed[rows] >= AT_REST]
         before, speed, heading = carts.place[rows], carts.speed[rows], self._heading(carts.angle[rows])
         velocity = np.stack([speed * self._cos[heading], speed * self._sin[heading]], axis=1)
@@ -258,7 +200,7 @@ class BatchMinecart(ArrayBatch):
 
 
 def _slide(before: np.ndarray, velocity: np.ndarray, at_wall: np.ndarray) -> np.ndarray:
-    """Return by how many degrees carts turn along the wall that they press against; in a corner, they do not turn."""
+    """Return by how many degrees carts turn along the wall that they press against; they do not turn in a corner."""
     pressing = ((before == 1.0) & (velocity > 0)) | ((before == 0.0) & (velocity < 0))
     along = velocity[:, ::-1]  # the speed along the wall of each axis
     slides = pressing & ~at_wall[:, ::-1] & (np.abs(along) > AT_REST)

@@ -4,7 +4,7 @@ from typing import Any
 
 import numpy as np
 
-from paretofoil.envs.batch import ArrayBatch, Moved
+from paretofoil.envs.batch import ArrayBatch, Transition
 
 START = float(np.random.default_rng(0).uniform(-0.6, -0.4))
 """The position at the start: that of MO-Gymnasium's environment with seed 0."""
@@ -29,7 +29,7 @@ class BatchMountainCar(ArrayBatch):
     def __init__(self, max_steps: int) -> None:
         super().__init__((START, 0.0), max_steps)
 
-    def move(self, states: np.ndarray, actions: np.ndarray, rows: np.ndarray) -> Moved:
+    def move(self, states: np.ndarray, actions: np.ndarray, rows: np.ndarray) -> Transition:
         position, velocity = states.T
         velocity = velocity + (actions - 1) * FORCE - np.cos(3 * position) * GRAVITY
         velocity = np.clip(velocity, -TOP_SPEED, TOP_SPEED)

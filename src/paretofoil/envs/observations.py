@@ -1,6 +1,6 @@
-"""The numbers of the observations of environments of Gymnasium, with names, units and ranges.
+"""The features of observations in environments of Gymnasium, with names, units and ranges.
 
-The ranges are those in which episodes take place, where the observation space itself is wider or has no bounds.
+The ranges cover what occurs in episodes. Observation spaces may be wider, or have no bounds.
 """
 
 from dataclasses import dataclass
@@ -24,7 +24,7 @@ class Observations:
 
 
 def _digits(*digits: tuple[str, int, int]) -> tuple[Feature, ...]:
-    """Return the features of an observation that encodes them in one number: name, weight and largest value."""
+    """Return the features that one number of an observation encodes, by name, place value and largest value."""
     return tuple(Feature(name, {0: weight}, 0, most, whole=True, digit=True) for name, weight, most in digits)
 
 
@@ -75,5 +75,5 @@ _KNOWN = {
 
 
 def find_observations(environment: str | None) -> Observations | None:
-    """Return the observations of an environment, given by its id ("CartPole-v1"); None if they are not known."""
+    """Return the features and words of an environment with this id ("CartPole-v1"); None if they are unknown."""
     return None if environment is None else _KNOWN.get(environment.rpartition("-v")[0] or environment)

@@ -56,14 +56,14 @@ _only_place: ContextVar[bool] = ContextVar("only_place", default=False)
 
 
 class PlaceFound(Exception):
-    """Ends the drawing of a picture of which only the place of the agent is needed."""
+    """Ends a drawing of which only the place of the agent is needed."""
 
     def __init__(self, place: Point) -> None:
         self.place = place
 
 
 class Canvas:
-    """An image with drawing functions; coordinates are pixels of the final picture. `agent` is where the agent is."""
+    """An image with drawing functions, and the place of the `agent`. Coordinates are pixels of the final picture."""
 
     def __init__(self, width: int, height: int, agent: Point, background: Colour = PAPER) -> None:
         if _only_place.get():
@@ -253,7 +253,7 @@ class Grid(Canvas):
     """A canvas with a map of cells, and a legend below it."""
 
     def __init__(self, rows: int, columns: int, agent: Cell, cell: int = CELL, down: float = 0.5) -> None:
-        """Draw empty cells. The agent is in one of them, at this share of its height."""
+        """Draw empty cells. The agent is in one of the cells, at the share `down` of its height."""
         self.cell, self.width, self.height = cell, columns * cell, rows * cell
         place = self.centre(agent)[0], MARGIN + (agent[0] + down) * cell
         super().__init__(self.width + 2 * MARGIN, self.height + MARGIN + LEGEND, place)
@@ -341,7 +341,7 @@ HOME, GOLD, DIAMOND, ENEMIES = (4, 2), (0, 2), (1, 4), ((0, 3), (1, 2))
 
 
 def draw_gathering(state: Mapping[str, Any]) -> np.ndarray:
-    """Return a picture of Resource-Gathering. What the agent carries is drawn beside it, and pale in its old place."""
+    """Return a picture of Resource-Gathering. Items that the agent carries are beside it, and pale in their cells."""
     grid = Grid(5, 5, state["current_pos"])
     house(grid, *grid.centre(HOME), CELL * 0.8, RED)
     for enemy in ENEMIES:

@@ -1,6 +1,6 @@
-"""The environments of the paper (three grid worlds and five of MO-Gymnasium), others of the authors, a water reservoir.
+"""The environments of the catalogue: those of the paper, others of the authors' code, and a water reservoir.
 
-Nothing here imports MO-Gymnasium or pygame: the ids name the module that Gymnasium imports.
+Nothing here imports MO-Gymnasium or pygame: Gymnasium imports the modules that the ids name.
 """
 
 from dataclasses import dataclass
@@ -28,7 +28,7 @@ _ROOM = OneHot((four_room.LAYOUT.rows, four_room.LAYOUT.columns) + (1,) * len(fo
 
 
 def _later(function: str, *arguments: Any) -> Any:
-    """Call a function ("module:name") of this package that is imported only when it is needed."""
+    """Import a function ("module:name") of this package, and call it."""
     module, _, name = function.partition(":")
     return getattr(import_module(f"paretofoil.envs.{module}"), name)(*arguments)
 
@@ -53,7 +53,7 @@ def _bottles_mask(env: Any) -> np.ndarray:
 
 
 def _encode_bottles(observation: dict[str, Any]) -> np.ndarray:
-    """Encode the location, the bottles carried and delivered, and whether bottles lie on each cell (not how many)."""
+    """Encode the location, the bottles carried and delivered, and which cells have bottles (not how many)."""
     lying = [min(count, 1) for count in observation["bottles_dropped"]]
     counts = (observation["location"], observation["bottles_carrying"], observation["bottles_delivered"])
     return _BOTTLES((*counts, *lying))
@@ -61,7 +61,7 @@ def _encode_bottles(observation: dict[str, Any]) -> np.ndarray:
 
 @dataclass(frozen=True)
 class _OneHotNode:
-    """Encodes a node of a tree as one-hot: an MLP cannot tell left from right by the two raw coordinates."""
+    """Encodes a node of a tree as a one-hot vector, because two raw coordinates do not tell an MLP left from right."""
 
     depth: int
 
@@ -112,7 +112,7 @@ def _grid_world(
 
 
 def _fruit_tree(name: str, depth: int, box_high: tuple[float, ...]) -> CatalogueEntry:
-    """Return a fruit tree. `box_high`, the paper's box, has the largest amount of each nutrient in any fruit."""
+    """Return the entry of a fruit tree. `box_high`, from the paper, has the largest amounts of nutrients in a fruit."""
     return CatalogueEntry(
         name=name,
         gym_id="mo_gymnasium:fruit-tree-v0",
@@ -185,7 +185,7 @@ def _water_reservoir(name: str, stochastic: bool) -> CatalogueEntry:
 
 
 def _walkroom(dimensions: int) -> CatalogueEntry:
-    """Return WalkRoom, from the authors' code. In two dimensions, all states are tabulated."""
+    """Return the entry of WalkRoom, from the authors' code. In two dimensions, all states are tabulated."""
     size, finite = size_of(dimensions), dimensions == 2
     encode = OneHot((size,) * dimensions)
     return CatalogueEntry(

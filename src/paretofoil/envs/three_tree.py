@@ -17,7 +17,7 @@ P, S, E = range(3)
 
 
 def reward_of(counts: tuple[int, ...], recovery: bool, action: int) -> np.ndarray:
-    """Return the reward (3,) of a choice, after so many choices of each kind.
+    """Return the reward (3,) of a choice after these counts of earlier choices.
 
     The first choice pays 1 of its own kind. A second choice of the same kind pays a little more; another pays less of
     its own kind, and some of the first. From the third on, the first kind that was not chosen yet pays best (P, if all

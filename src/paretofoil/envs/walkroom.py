@@ -10,11 +10,11 @@ import gymnasium
 import numpy as np
 
 from paretofoil.core.errors import InvalidInput
-from paretofoil.envs.batch import ArrayBatch, Moved
+from paretofoil.envs.batch import ArrayBatch, Transition
 
 DIMENSIONS = range(2, 10)
 _LOW = 5
-"""The number of dimensions whose places are drawn in one call; a wall in nine dimensions has 10^8 places."""
+"""The number of dimensions whose places are drawn in one call, because a wall in nine dimensions has 10^8 places."""
 
 
 def size_of(dimensions: int) -> int:
@@ -24,10 +24,9 @@ def size_of(dimensions: int) -> int:
 
 @cache
 def walls(dimensions: int) -> np.ndarray:
-    """Return the wall (size^(n-1),): where along the last dimension the walk ends, for all places in the other ones.
+    """Return the wall (size^(n-1),): the place along the last dimension where the walk ends, by place in the others.
 
-    The places are in the order in which the first dimension changes slowest. The wall falls with the sum of a place's
-    coordinates, up to random deviations.
+    The first dimension changes slowest. The wall falls with the sum of a place's coordinates, up to random deviations.
     """
     size, rng, others = size_of(dimensions), np.random.default_rng(0), dimensions - 1
     low = min(others, _LOW)  # the sums of these dimensions repeat
@@ -61,7 +60,7 @@ class BatchWalkRoom(ArrayBatch):
         self._walls, self._strides = walls(dimensions), self.size ** np.arange(dimensions - 1)[::-1]
         super().__init__((0,) * dimensions, max_steps)
 
-    def move(self, states: np.ndarray, actions: np.ndarray, rows: np.ndarray) -> Moved:
+    def move(self, states: np.ndarray, actions: np.ndarray, rows: np.ndarray) -> Transition:
         n = self.num_objectives
         rewards, forward = -np.eye(n)[actions % n], np.where(actions < n, 1, -1)
         places = states - (rewards * forward[:, None]).astype(np.int64)

@@ -9,7 +9,7 @@ from typing import Any
 import numpy as np
 
 from paretofoil.core.amounts import ActionSpace
-from paretofoil.envs.batch import ArrayBatch, Moved
+from paretofoil.envs.batch import ArrayBatch, Transition
 
 START = 100.0
 """The level at the start."""
@@ -54,7 +54,7 @@ class BatchReservoir(ArrayBatch):
         self.stochastic, self.action_space, self.bounds = stochastic, RELEASE, bounds
         super().__init__(START, max_steps)
 
-    def move(self, states: np.ndarray, actions: np.ndarray, rows: np.ndarray) -> Moved:
+    def move(self, states: np.ndarray, actions: np.ndarray, rows: np.ndarray) -> Transition:
         release = np.clip(actions.astype(np.float32), *bounds(states)).astype(np.float64)
         level = np.maximum(states + self._inflow(rows) - release, 0.0).astype(np.float32)
         costs = np.column_stack([level.astype(np.float64) - FLOODING, DEMAND - release])

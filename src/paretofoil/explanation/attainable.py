@@ -274,7 +274,7 @@ class _AttainableSearch:
     def takes_foil(self, one: IssuedCommand) -> bool:
         """Return whether the first action of a rollout is the foil."""
         if isinstance(self.question.policy, FoilPolicy):
-            return self.question.policy.is_kept(np.asarray(one.action))
+            return self.question.policy.is_met(np.asarray(one.action))
         return one.action == self.question.foil
 
     def _overrun(self, remaining: np.ndarray) -> np.ndarray:

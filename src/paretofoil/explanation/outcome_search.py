@@ -19,7 +19,7 @@ from typing import Any, Literal
 import numpy as np
 
 from paretofoil.agents.agent import Agent, run_greedy
-from paretofoil.core.amounts import Limit, keep_limits
+from paretofoil.core.amounts import Limit, meets_limits
 from paretofoil.core.command import length
 from paretofoil.core.decision import Decision
 from paretofoil.core.options import Stop, now
@@ -111,7 +111,7 @@ class Event:
             return episodes.terminated
         num, longest = episodes.actions.shape[:2]
         actions = episodes.actions
-        happens: Any = keep_limits(self.limits, actions) if self.limits else actions == self.action
+        happens: Any = meets_limits(self.limits, actions) if self.limits else actions == self.action
         if self.visits is not None:
             happens = self.visits_any(episodes.observations.reshape(num * longest, -1)).reshape(num, longest)
         before_end: np.ndarray = (happens & (np.arange(longest) < episodes.lengths[:, None])).any(axis=1)

@@ -147,7 +147,7 @@ def _amount_question(
         foil = directions[foil]
     limits = make_limits(foil, possible, now, kappa)
     policy = FoilPolicy.of(actor, limits)
-    if policy.is_kept(now):
+    if policy.is_met(now):
         chosen = zip(possible.clip(now), possible.names, strict=True)
         got = f"{policy.names[0]}: it chooses {' and '.join(f'{amount:.4g} of {name}' for amount, name in chosen)}"
         raise InvalidInput.expected("a foil that the action does not fulfil already", got)
@@ -281,7 +281,7 @@ def make_decision(
     before = np.zeros(vector.size) if collected is None else as_vector(collected, "the collected return", vector.size)
     if valid_actions is not None and not len(valid_actions):
         raise InvalidInput.expected("at least one valid action", "none")
-    valid = () if valid_actions is None else tuple(as_whole(a, "valid actions by their numbers") for a in valid_actions)
+    valid = () if valid_actions is None else tuple(as_whole(a, "valid actions as whole numbers") for a in valid_actions)
     flat = as_vector(state, "the state (flatten an observation of several parts)").astype(np.float32)
     return Decision(flat, vector, valid, -1, before)
 

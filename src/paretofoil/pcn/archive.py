@@ -1,4 +1,4 @@
-"""Chooses the episodes that enter the replay, by their realised returns or by means over repeated rollouts.
+"""Selection of the episodes that enter the replay, by realised returns or by means over repeated rollouts.
 
 In a stochastic environment the return of one lucky episode dominates every mean return that a policy can achieve.
 There, plans are rolled out repeatedly, and their mean return is the label.
@@ -19,14 +19,14 @@ from paretofoil.pcn.replay import Demonstration, Ranking, Replay, erase_loops, r
 RELABELLED = 20
 """The largest number of rollouts of one plan that become samples."""
 SHARE_DECIMALS = 3
-"""Decimals of a return, as a share of the front's width, that count where returns are real numbers."""
+"""Real-valued returns are rounded to this many decimals of the front's width."""
 Plan = tuple[int, ...]
 
 
 def keep_realised(replay: Replay, episodes: Episodes, config: TrainConfig, real: bool = False) -> None:
-    """Keep the episodes with the best realised returns, which are shortened if they are real numbers."""
+    """Keep the episodes with the best realised returns; real-valued returns are rounded to the width of the front."""
     rows, lengths = _usable(episodes, config)
-    labels = _shortened(episodes.returns, replay) if real else _rounded(episodes.returns)
+    labels = _rounded_to_front(episodes.returns, replay) if real else _rounded(episodes.returns)
     no_error = np.zeros(labels.shape[1])
     keep, new = replay.choose(Ranking(labels[rows], np.zeros(labels[rows].shape), lengths[rows]))
     demonstrations = []
@@ -47,7 +47,7 @@ class Estimator:
     rng: np.random.Generator
 
     def keep_expected(self, replay: Replay, episodes: Episodes, codes: np.ndarray) -> int:
-        """Keep the plans with the best mean returns; return the number of environment steps for estimating these."""
+        """Keep the plans with the best mean returns; return how many environment steps their estimates took."""
         rows, lengths = _usable(episodes, self.config)
         returns = _rounded(episodes.returns)
         labels = np.array([d.label for d in replay.demonstrations]).reshape(-1, 1, returns.shape[1])  # (n, 1, d)
@@ -70,7 +70,7 @@ class Estimator:
         return steps + self.refresh(replay, again)
 
     def refresh(self, replay: Replay, numbers: Sequence[int], times: int = 1) -> int:
-        """Estimate some labels again, with `times` as many rollouts; return the number of environment steps.
+        """Estimate some labels again, with `times` as many rollouts; return how many environment steps this took.
 
         New estimates correct lucky ones. They also use the current policy, which acts after the end of a plan.
         """
@@ -85,7 +85,7 @@ class Estimator:
         return total
 
     def _estimate(self, plans: dict[Plan, np.ndarray], repeats: int) -> tuple[list[Demonstration], int]:
-        """Roll out each plan repeatedly, with the same seeds for all; the greedy policy continues after a plan."""
+        """Roll out each plan repeatedly, all with the same seeds. After a plan, the greedy policy acts."""
         if not plans:
             return [], 0
         config, env = self.config, self.env
@@ -112,7 +112,7 @@ class Estimator:
 
 
 def _plan(episodes: Episodes, row: int, length: int, codes: np.ndarray) -> Plan:
-    """Return the actions of an episode without loops, and the unused rest of its plan, if a repetition lasts longer."""
+    """Return the actions of an episode without loops, and the rest of its plan, which a longer repetition may need."""
     actions = erase_loops(
         episodes.observations[row, :length], episodes.rewards[row, :length], episodes.actions[row, :length]
     )
@@ -122,7 +122,7 @@ def _plan(episodes: Episodes, row: int, length: int, codes: np.ndarray) -> Plan:
 
 
 def _in_turn(rows: np.ndarray, returns: np.ndarray) -> np.ndarray:
-    """Return the rows in an order that alternates between different returns, so that rare ones are considered."""
+    """Return the rows in an order that alternates between returns, so that rare returns are not crowded out."""
     counts: dict[bytes, int] = {}
     turns = []
     for row in rows:
@@ -133,7 +133,7 @@ def _in_turn(rows: np.ndarray, returns: np.ndarray) -> np.ndarray:
 
 
 def _usable(episodes: Episodes, config: TrainConfig) -> tuple[np.ndarray, np.ndarray]:
-    """Return the rows to keep, and all (trimmed) lengths. An episode that `episode_steps` cuts off is not kept."""
+    """Return the usable rows, and the trimmed lengths of all rows. Episodes ended by `episode_steps` are not usable."""
     lengths = trimmed_lengths(episodes)
     if not config.trim:
         lengths = np.where(lengths > 0, episodes.lengths, 0)  # without a reward there is nothing to learn
@@ -143,10 +143,10 @@ def _usable(episodes: Episodes, config: TrainConfig) -> tuple[np.ndarray, np.nda
     return np.flatnonzero(usable), lengths
 
 
-def _shortened(returns: np.ndarray, replay: Replay) -> np.ndarray:
+def _rounded_to_front(returns: np.ndarray, replay: Replay) -> np.ndarray:
     """Return real-valued returns (N, d), rounded to about a thousandth of the front's width.
 
-    Otherwise a return that is hardly better in one objective and far worse in all others would count as nondominated.
+    Otherwise, a return that is hardly better in one objective and far worse in all others would be nondominated.
     """
     front = replay.front_commands[:, : returns.shape[1]] if len(replay) else returns
     width = np.ptp(front if len(front) > 1 else returns, axis=0)

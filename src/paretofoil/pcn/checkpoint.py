@@ -1,7 +1,6 @@
 """The checkpoint of a training: a safetensors file whose header holds all other values as JSON.
 
-A checkpoint may be damaged, or come from anyone: its values must have the types, and its arrays the shapes, of a
-training.
+A checkpoint may be damaged, or come from anyone. The types of its values and the shapes of its arrays are checked.
 """
 
 import json
@@ -16,7 +15,7 @@ from safetensors import SafetensorError, safe_open
 from safetensors.numpy import save
 
 from paretofoil.core.errors import InvalidInput
-from paretofoil.core.files import write_whole
+from paretofoil.core.files import write_atomically
 from paretofoil.core.json import Count, Fraction, brief, brief_words, read_value
 from paretofoil.envs.batch import BatchEnv
 from paretofoil.pcn.config import TrainConfig
@@ -26,7 +25,7 @@ SCHEMA = 2
 _HEADER = "training"
 _COLUMNS = tuple(field.name for field in fields(Demonstration))
 _KINDS = {"plan": "i", "actions": "i", "masks": "b"}
-"""Kinds of numbers of a demonstration's columns; all others are floats."""
+"""NumPy kinds of the columns of a demonstration; all other columns are floats."""
 NonNegative = Annotated[float, msgspec.Meta(ge=0.0)]
 
 
@@ -50,7 +49,7 @@ class TrainProgress:
 
 @dataclass(frozen=True)
 class Counters:
-    """TrainProgress of a training."""
+    """The progress of a training in numbers, from which it continues."""
 
     steps: Count
     iteration: Count
@@ -58,7 +57,7 @@ class Counters:
     explored: bool
     seconds: NonNegative
     measured: Count = 0
-    """Environment steps of rollouts that measure the front. Missing in old files."""
+    """Environment steps of rollouts that measured the front. Missing in old files."""
 
 
 @dataclass(frozen=True)
@@ -82,7 +81,7 @@ def write_checkpoint(
     """Write the file atomically: after a crash, the old file remains."""
     contiguous = {name: np.ascontiguousarray(value) for name, value in arrays.items()}
     text = json.dumps({"schema": SCHEMA, **asdict(header), "generator": generator}, allow_nan=False)
-    write_whole(path, save(contiguous, metadata={_HEADER: text}))
+    write_atomically(path, save(contiguous, metadata={_HEADER: text}))
 
 
 def read_checkpoint(path: Path, environment: str = "") -> tuple[dict[str, np.ndarray], Header, np.random.Generator]:
@@ -115,7 +114,7 @@ def read_checkpoint(path: Path, environment: str = "") -> tuple[dict[str, np.nda
 
 
 def _read_generator(path: Path, state: Any) -> np.random.Generator:
-    """Return the random generator of a stored state, whose numbers exceed the limit of other documents."""
+    """Return the random generator of a stored state. Its numbers exceed the limits of `read_value`."""
     generator = np.random.default_rng(0)
     try:
         generator.bit_generator.state = state
@@ -167,7 +166,7 @@ def pack(demonstrations: Sequence[Demonstration]) -> dict[str, np.ndarray]:
 
 
 def unpack(packed: Mapping[str, np.ndarray], path: Path, env: BatchEnv, command_size: int) -> list[Demonstration]:
-    """Return the demonstrations of `pack`, which must be of this environment."""
+    """Return the demonstrations of `pack`, or raise an error if they do not fit the environment."""
     if not packed:
         return []
     axes = {"states": (env.observation_size,), "masks": (env.num_actions,), "commands": (command_size,)}

@@ -10,9 +10,9 @@ from paretofoil.core.errors import InvalidInput, as_seed
 from paretofoil.core.json import Fraction, read_value
 
 Explore = Literal["plans", "plain"]
-"""The source of new episodes: good episodes with edited actions, or sampling only, as in the authors' code."""
+"""How new episodes are made: "plans" edits good episodes; "plain" only samples, as in the authors' code."""
 Returns = Literal["expected", "realised"]
-"""The label of an episode in a stochastic environment: the mean over repeated rollouts, or its own return."""
+"""The label of an episode in a stochastic environment: its mean return over repeated rollouts, or its own return."""
 Whole = Annotated[int, msgspec.Meta(ge=1, le=10**6)]
 Natural = Annotated[int, msgspec.Meta(ge=0, le=10**6)]
 Positive = Annotated[float, msgspec.Meta(gt=0, le=1e9)]
@@ -20,7 +20,7 @@ Positive = Annotated[float, msgspec.Meta(gt=0, le=1e9)]
 
 @dataclass(frozen=True)
 class TrainConfig:
-    """All settings of a training. The episodes that are neither random, restarts nor mutations follow a new command."""
+    """All settings of a training. Episodes that are not random, restarted or mutated follow a new command."""
 
     episodes: Whole = 64
     """Episodes per iteration."""
@@ -29,9 +29,9 @@ class TrainConfig:
     random_share: Fraction = 0.1
     """Share of random episodes."""
     restart_share: Fraction = 0.4
-    """Share of episodes that repeat the start of a nondominated one, then take some random actions."""
+    """Share of restarted episodes: they repeat the start of a nondominated one, then take some random actions."""
     mutate_share: Fraction = 0.3
-    """Share of episodes that repeat a plan of the replay with edited actions."""
+    """Share of mutated episodes: they repeat a plan of the replay with edited actions."""
     burst: Natural = 6
     """The largest number of random actions after a restart."""
     edits: Annotated[int, msgspec.Meta(ge=1, le=1000)] = 4
@@ -39,54 +39,54 @@ class TrainConfig:
     crossover: Fraction = 0.3
     """The probability that a mutation first joins the start of one plan to the end of another."""
     preference: Positive = 0.7
-    """The Dirichlet parameter of the action probabilities of a random episode; small values prefer few actions."""
+    """Dirichlet parameter of the action probabilities in a random episode; with small values, few actions dominate."""
     seed: int = 0
     """The random seed. The same seed gives the same result."""
     steps: Annotated[int, msgspec.Meta(ge=1, le=10**12)] = 50_000
-    """Environment steps of exploration. The rollouts that measure the front end the polish when they take as many."""
+    """Environment steps of exploration. The polish ends when the rollouts that measure the front have taken as many."""
     minutes: Positive | None = None
-    """Time limit, in minutes; the last fifth is for the polish. With a limit the result depends on the machine."""
+    """Time limit, in minutes; the last fifth is for the polish. With a limit, the result depends on the machine."""
     episode_steps: Whole | None = None
-    """Step limit of training episodes. An episode whose last step has a reward when the limit ends it is dropped."""
+    """Step limit of training episodes. An episode that the limit ends is dropped if its last step has a reward."""
     horizon: bool = False
-    """Condition on the remaining steps as well, as in the original PCN."""
+    """Also condition the network on the remaining steps, as in the original PCN."""
     trim: bool = True
-    """Cut off the end of an episode that brings no reward, before it is learned."""
+    """Before learning, remove the steps of an episode after its last reward."""
     shorter_first: bool = True
-    """Of episodes with equal returns, keep the shortest; otherwise the newest."""
+    """Of episodes with equal returns, keep the shortest; if False, the newest."""
     explore: Explore = "plans"
     """"plans": repeat good episodes with edited actions; "plain": only sample under new commands."""
     returns: Returns = "expected"
     """Labels in stochastic environments: "expected" (means over rollouts) or "realised" (returns of one episode)."""
     rollouts: Whole = 500
-    """Rollouts per mean return, in stochastic environments."""
+    """In stochastic environments: rollouts per mean return."""
     candidates: Whole = 16
-    """Plans per iteration whose mean return is estimated, in stochastic environments."""
+    """In stochastic environments: plans per iteration whose mean return is estimated."""
     hidden: Annotated[int, msgspec.Meta(ge=1, le=10_000)] = 64
     """Hidden units of the network."""
     gain: Positive = 4.0
     """Commands are scaled to a range of this width."""
     standardise: bool = False
-    """Scale observations to mean 0 and standard deviation 1. For observations that are not one-hot."""
+    """Scale observations to mean 0 and standard deviation 1. Use it if observations are not one-hot."""
     learning_rate: Positive = 3e-3
     """The learning rate of Adam during exploration and at the start of each polish round."""
     cooling: Fraction = 1.0
-    """The share of the learning rate that remains after four fifths of the exploration (cosine schedule)."""
+    """Share of the learning rate that is left after four fifths of the exploration (cosine schedule)."""
     batch_size: Whole = 256
     """Samples per update."""
     updates: Natural = 50
     """Updates per iteration."""
     front_share: Fraction = 0.5
-    """The share of each batch from nondominated demonstrations, each with the same probability. With plain exploration
-    this share comes from all demonstrations."""
+    """Share of each batch that is drawn from nondominated demonstrations, each with equal probability. With plain
+    exploration, it is drawn from all demonstrations."""
     capacity: Whole = 200
     """Demonstrations in the replay."""
     polish_rounds: Natural = 20
-    """Largest number of learning rounds after exploration. They end when every point of the front is reached."""
+    """Largest number of rounds of the polish. It ends earlier if every point of the front is reached."""
     polish_updates: Whole = 1000
     """Updates per polish round, with a decreasing learning rate."""
     polish_share: Fraction = 0.7
-    """The share of nondominated demonstrations in the batches of the polish."""
+    """Share of each batch of the polish that is drawn from nondominated demonstrations."""
     report_every: Annotated[int, msgspec.Meta(ge=1, le=10**9)] = 10
     """Iterations between progress reports."""
 

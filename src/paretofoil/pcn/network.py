@@ -9,7 +9,7 @@ from paretofoil.pcn.policy import PCN, Layer, PCNActor, PCNPolicy
 from paretofoil.pcn.replay import Samples
 
 DECAYS, EPSILON = (0.9, 0.999), 1e-8
-"""Adam's decays of the two moments, and the number that it adds to the divisor."""
+"""Adam's decay rates of the two moments, and the constant that it adds to the divisor."""
 
 
 class PCNNetwork:
@@ -112,7 +112,7 @@ class PCNNetwork:
 def draw_weights(sizes: Mapping[str, tuple[int, int]], seed: int) -> np.ndarray:
     """Return initial weights and biases, uniform within 1 / sqrt(inputs).
 
-    They are the numbers that torch draws, in which earlier versions trained.
+    They are the numbers that torch draws. Earlier versions trained in torch.
     """
     bits = np.random.RandomState(seed & 0xFFFFFFFF)  # the Mersenne Twister of torch
     parts = []
@@ -154,7 +154,7 @@ class Learner:
         learning_rates: np.ndarray,
         rng: np.random.Generator,
     ) -> float:
-        """Make one update per learning rate on samples drawn by their probabilities; return the mean loss."""
+        """Update once per learning rate, on samples drawn with these probabilities; return the mean loss."""
         network = self.network
         states, commands = network.scaled("state", samples.states), network.scaled("command", samples.commands)
         targets, space = samples.actions, network.action_space
@@ -164,7 +164,7 @@ class Learner:
         draws = rng.random((len(learning_rates), batch_size)) * cumulative[-1]
         batches = np.searchsorted(cumulative, draws, side="right").clip(max=len(cumulative) - 1)
         total, gradient = 0.0, np.empty_like(network.vector)
-        with np.errstate(over="ignore", invalid="ignore"):  # the loss shows that a training diverges
+        with np.errstate(over="ignore", invalid="ignore"):  # a training that diverges is noticed by its loss
             for batch, rate in zip(batches, learning_rates, strict=True):
                 total += network.gradient(
                     states[batch], commands[batch], samples.masks[batch], targets[batch], gradient
@@ -195,7 +195,7 @@ class Learner:
         return arrays
 
     def restore(self, arrays: Mapping[str, np.ndarray]) -> None:
-        """Set the state to the result of `arrays`, also of earlier versions, which trained in torch."""
+        """Restore the result of `arrays`, also that of earlier versions, which trained in torch."""
         network = self.network
         for name in network.shift:
             network.rescale(name, arrays[f"network.{name}_shift"], arrays[f"network.{name}_scale"])

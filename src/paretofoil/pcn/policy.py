@@ -4,12 +4,11 @@
 
 Imported networks may have more ReLU layers: before the two sigmoids, and after the hidden layer.
 
-The computation is plain NumPy, because searches query small batches thousands of times. The weights are float32 numbers
-and the computation is in float64, so that rounding hardly widens proofs. The result of a row must not depend on the
-other rows. OpenBLAS gives a row the same bits in any batch of an even number of rows if the number of output columns is
-a multiple of 16: an odd batch is therefore computed with its last row twice, and layers are padded with zeros. On some
-processors, the last row of an odd batch has other bits. OpenBLAS splits long sums at positions that depend on the
-batch: they are therefore split here.
+The computation is plain NumPy, because searches query small batches thousands of times. The weights are float32
+numbers, and the computation is in float64, so that rounding hardly widens proofs. The result of a row must not depend
+on the other rows. OpenBLAS gives a row the same bits in any batch of an even number of rows if the number of output
+columns is a multiple of 16. Layers are therefore padded with zeros, and the last row of an odd batch is computed twice.
+OpenBLAS splits long sums at positions that depend on the batch. Long sums are therefore split here.
 """
 
 from collections.abc import Mapping, Sequence
@@ -143,7 +142,7 @@ class PCNPolicy:
 
     @cached_property
     def _padded(self) -> tuple[Layers, Layers, Layers]:
-        """The layers, transposed and padded. Halving the weights gives x / 2: sigmoid(x) = (1 + tanh(x / 2)) / 2."""
+        """The transposed, padded layers. Weights before a sigmoid are halved: sigmoid(x) = (1 + tanh(x / 2)) / 2."""
         state, command = ((*s[:-1], (0.5 * s[-1][0], 0.5 * s[-1][1])) for s in (self.state, self.command))
         inputs, commands = (
             tuple(_pad(*layer, pad_inputs=i > 0) for i, layer in enumerate(s)) for s in (state, command)
@@ -151,7 +150,7 @@ class PCNPolicy:
         return inputs, commands, tuple(_pad(*layer, pad_inputs=True) for layer in self.head)
 
     def _embed(self, states: np.ndarray) -> np.ndarray:
-        """Return sigmoid(Ws s + bs) / 2, (N, padded hidden); the factor 1 / 2 is that of the command's sigmoid."""
+        """Return sigmoid(Ws s + bs) / 2, (N, padded hidden). The factor 1 / 2 belongs to the command's sigmoid."""
         states = _rows(states, self.state_size, "states")
         embedded = _through(states, self._padded[0])
         np.tanh(embedded, out=embedded)

@@ -1,7 +1,7 @@
 """The replay: the best episodes, relabelled with the commands that they fulfil.
 
-Paper, appendix "Return-Only PCN Adjustment": of episodes with the same return the shortest is kept, and reward-neutral
-suffixes are trimmed before relabelling.
+Of episodes with equal returns, the shortest is kept. Steps after the last reward are removed before relabelling (paper,
+appendix "Return-Only PCN Adjustment").
 """
 
 from collections.abc import Sequence
@@ -16,7 +16,7 @@ from paretofoil.envs.episode import DECIMALS, Episodes
 EQUAL = 3.0
 """Mean returns that differ by at most this many standard errors count as equal."""
 CROWDED = 0.2
-"""The distance to the front of a dominated demonstration is doubled if its crowding distance is below this."""
+"""A dominated demonstration with a smaller crowding distance counts as twice as far from the front."""
 
 
 @dataclass(frozen=True, eq=False)
@@ -48,7 +48,7 @@ class Samples(NamedTuple):
 
 
 def trimmed_lengths(episodes: Episodes) -> np.ndarray:
-    """Return the length (N,) of each episode without its reward-neutral suffix."""
+    """Return the number of steps (N,) of each episode up to its last reward."""
     rewarded = (episodes.rewards != 0).any(axis=2)  # (N, T)
     last = rewarded.shape[1] - rewarded[:, ::-1].argmax(axis=1)
     return np.where(rewarded.any(axis=1), last, 0)
@@ -80,7 +80,7 @@ def relabel(
     plan: np.ndarray,
     horizon: float | None,
 ) -> Demonstration:
-    """Return the samples of some episodes, up to the given lengths, under commands that ask for their common label.
+    """Return a demonstration of some episodes, cut to the given lengths, under commands for their common label.
 
     As in deployment, the command at a step is the label minus the rewards so far. A horizon adds the remaining steps.
     """
@@ -114,9 +114,9 @@ class Ranking(NamedTuple):
         )
 
     def unique(self) -> np.ndarray:
-        """Return one row per label: that with the smallest error; of similar ones the shortest, then the newest.
+        """Return one row per label: that with the smallest error, then the shortest, then the newest.
 
-        Errors are similar if they differ by less than a factor of two. Preferring new rows helps to leave local optima.
+        Errors within a factor of two count as equal. Preferring new rows helps to leave local optima.
         """
         precision = np.floor(np.log2(self.errors.sum(axis=1) + 1e-9))
         order = np.lexsort((-np.arange(len(self.labels)), self.lengths, precision))
@@ -132,7 +132,7 @@ class Ranking(NamedTuple):
         return np.sort(np.array(kept))
 
     def best(self) -> np.ndarray:
-        """Return the nondominated rows; a mean return dominates only if it differs by more than the error."""
+        """Return the nondominated rows; one mean return dominates another only by more than the error."""
         if not self.errors.any():
             return nondominated(self.labels)
         not_worse = self._not_worse()
@@ -164,7 +164,7 @@ class Replay:
 
     @property
     def front_commands(self) -> np.ndarray:
-        """(F, c)"""
+        """The commands (F, c) of the nondominated demonstrations."""
         return np.array([self.demonstrations[i].command for i in self.front])
 
     def extremes(self) -> tuple[np.ndarray, np.ndarray]:
@@ -188,7 +188,7 @@ class Replay:
         return [i for i in selected if i < own], [i - own for i in selected if i >= own]
 
     def tidy(self) -> None:
-        """Drop demonstrations whose new labels equal those of others."""
+        """Drop demonstrations whose labels equal those of others, after labels have changed."""
         if self.demonstrations:
             self.replace(self._select(Ranking.of(self.demonstrations)), [])
 
@@ -203,7 +203,7 @@ class Replay:
 
 
 def _select(ranking: Ranking, capacity: int) -> list[int]:
-    """Return the nondominated rows, then those closest to them; crowded rows come later (Reymond et al. 2022)."""
+    """Return the nondominated rows and those closest to them, with a penalty for crowding (Reymond et al. 2022)."""
     if not len(ranking.labels):
         return []
     unique = ranking.unique()

@@ -1,8 +1,8 @@
 """Training of a Pareto Conditioned Network: explore, then polish.
 
 Exploration runs episodes under commands, relabels them with the returns that they achieved, and learns their actions.
-The polish learns from the final replay until greedy rollouts reach every point of the front. Our exploration and the
-polish are not the paper's.
+The polish learns from the final replay until greedy rollouts reach every point of the front. The paper has another
+exploration and no polish.
 """
 
 import signal
@@ -36,9 +36,8 @@ from paretofoil.pcn.checkpoint import (
 )
 from paretofoil.pcn.config import TrainConfig
 from paretofoil.pcn.explore import Plans, explore_plans, follow, plain_plans, random_plans
-from paretofoil.pcn.explore_amounts import AmountPlans, explore_amounts, follow_amounts, random_amounts
 from paretofoil.pcn.network import Learner, PCNNetwork
-from paretofoil.pcn.policy import PCN, PCNActor, PCNPolicy, pcn_of
+from paretofoil.pcn.policy import PCN, PCNPolicy, pcn_of
 from paretofoil.pcn.replay import Replay
 
 EXPLORATION_SHARE = 0.8
@@ -46,10 +45,10 @@ EXPLORATION_SHARE = 0.8
 COOLING_SHARE = 0.8
 """The learning rate decreases over this share of the exploration."""
 FINAL_ROLLOUTS = 10
-"""At the end of exploration the mean returns of the front are estimated with this many times more rollouts, or with
-fewer if they would take more steps than the exploration."""
+"""At the end of exploration, mean returns of the front are estimated with this many times more rollouts, but in at most
+as many steps as the exploration."""
 MakeEnv = Callable[[int | None], BatchEnv]
-"""Step limit, or None for the environment's own -> batch. An example is `partial(make_batch, "minecart")`."""
+"""Step limit (None for the environment's own) -> batch, such as `partial(make_batch, "minecart")`."""
 
 
 @dataclass(frozen=True, eq=False)
@@ -73,7 +72,7 @@ class TrainResult:
 
 
 class Trainer:
-    """One training. It can be stopped after any iteration; a resumed training gives the same result."""
+    """One training. It can be stopped after any iteration, and gives the same result when resumed."""
 
     def __init__(
         self, make_env: MakeEnv, config: TrainConfig, reference: np.ndarray | None = None, environment: str = ""
@@ -136,7 +135,7 @@ class Trainer:
             return self.result()
 
     def _iterate(self, progress: Callable[[TrainProgress], None] | None) -> None:
-        """Make one iteration of the exploration, or one round of the polish."""
+        """Run one iteration of the exploration, or one round of the polish."""
         start = time.monotonic()
         line = self.explore() if not self.explored else self.polish()
         self.seconds += time.monotonic() - start
@@ -146,7 +145,7 @@ class Trainer:
                 progress(line)
 
     def _remember(self) -> dict[str, Any]:
-        """Return everything that an iteration changes, for `_return_to`."""
+        """Return a copy of everything that an iteration changes, for `_return_to`."""
         names = ("steps", "measured", "iteration", "round", "explored", "seconds", "best")
         return {name: getattr(self, name) for name in names} | {
             "learner": self.learner.arrays(),
@@ -170,7 +169,7 @@ class Trainer:
 
     @property
     def finished(self) -> bool:
-        """Whether exploration is over, and the whole front is reached or the limits of the polish are."""
+        """Whether exploration is over, and either the whole front or a limit of the polish is reached."""
         all_reached = self.best is not None and self.best[0] == 1.0
         used_up = self.round > 0 and (self._out_of_time(1.0) or self.measured >= self.config.steps)
         return self.explored and (all_reached or used_up or self.round >= self.config.polish_rounds)
@@ -179,33 +178,30 @@ class Trainer:
         return self.config.minutes is not None and self.seconds >= 60 * self.config.minutes * share
 
     def explore(self) -> TrainProgress | None:
-        """Make one iteration: run episodes, keep the best, learn from the replay."""
+        """Run one iteration: run episodes, keep the best, learn from the replay."""
         config = self.config
         self._keep(self._plans())
         loss = self._learn(np.full(config.updates, self._rate()), config.front_share)
         self.iteration += 1
         self.explored = self.steps >= config.steps or self._out_of_time(EXPLORATION_SHARE)
         if self.explored and self.expected:
-            policy = self.learner.network.export()
-            assert isinstance(policy, PCNPolicy)
-            estimator = Estimator(config, self.env, policy, self.rng)
             once = config.rollouts * sum(len(self.replay.demonstrations[i].plan) for i in self.replay.front)
             times = min(FINAL_ROLLOUTS, max(1, config.steps // max(once, 1)))
-            self.steps += estimator.refresh(self.replay, self.replay.front, times)
+            self.steps += self._estimator(self.learner.network.export()).refresh(self.replay, self.replay.front, times)
         if self.explored or self.iteration % config.report_every == 0:
             return self._report("explore", self.iteration, loss)
         return None
 
-    def _plans(self) -> Plans | AmountPlans:
+    def _estimator(self, policy: PCN) -> Estimator:
+        assert isinstance(policy, PCNPolicy)
+        return Estimator(self.config, self.env, policy, self.rng)
+
+    def _plans(self) -> Plans:
         """Return the plans of the next iteration; the first is the warm-up."""
-        config, shape = self.config, (self.env.max_steps, self.command_size, self.env.num_actions)
-        space, first = self.env.action_space, not self.iteration or not len(self.replay)
-        if space is not None:
-            sizes = self.env.max_steps, self.command_size, space, self.rng
-            return random_amounts(config.warmup, *sizes) if first else explore_amounts(config, self.replay, *sizes)
-        if first:
-            return random_plans(config, config.warmup, shape, self.rng)
-        return (plain_plans if config.explore == "plain" else explore_plans)(config, self.replay, shape, self.rng)
+        if not self.iteration or not len(self.replay):
+            return random_plans(self.config, self.config.warmup, self.env, self.rng)
+        plain = self.config.explore == "plain" and self.env.action_space is None
+        return (plain_plans if plain else explore_plans)(self.config, self.replay, self.env, self.rng)
 
     def _rate(self) -> float:
         """Return the learning rate at this point of the exploration."""
@@ -221,23 +217,14 @@ class Trainer:
         self.round += 1
         return self._report("polish", self.round, loss)
 
-    def _keep(self, plans: Plans | AmountPlans) -> None:
+    def _keep(self, plans: Plans) -> None:
         """Run the plans, and keep the best episodes in the replay."""
         policy = self.learner.network.export()
         seeds = self.rng.integers(2**31, size=len(plans))
-        if isinstance(policy, PCNActor):
-            assert isinstance(plans, AmountPlans)
-            act = follow_amounts(plans, policy, self.rng)
-        else:
-            assert isinstance(plans, Plans)
-            act = follow(plans, policy, self.rng)
-        episodes = run_episodes(self.env, act, plans.commands, seeds)
+        episodes = run_episodes(self.env, follow(plans, policy, self.rng), plans.commands, seeds)
         self.steps += int(episodes.lengths.sum())
         if self.expected:
-            assert isinstance(policy, PCNPolicy)
-            assert isinstance(plans, Plans)
-            estimator = Estimator(self.config, self.env, policy, self.rng)
-            self.steps += estimator.keep_expected(self.replay, episodes, plans.codes)
+            self.steps += self._estimator(policy).keep_expected(self.replay, episodes, plans.actions)
         else:
             keep_realised(self.replay, episodes, self.config, self.env.real_returns)
 
@@ -259,7 +246,7 @@ class Trainer:
         return loss
 
     def _rescale(self, states: np.ndarray) -> None:
-        """Adapt the scalings to the replay during exploration; the polish does not change them."""
+        """Fit the scaling of inputs to the replay; the polish does not change it."""
         if self.round:
             return
         low, high = self.replay.extremes()
@@ -301,7 +288,7 @@ class Trainer:
     def result(self) -> TrainResult:
         """Return the current policy, measured by greedy rollouts with the environment's own step limit."""
         if not len(self.replay):
-            what = "at least one episode with a reward (explore longer: steps, minutes, or a larger warmup)"
+            what = "at least one episode with a reward (increase steps, minutes or warmup)"
             raise InvalidInput.expected(what, f"none in {self.steps:,} steps")
         policy = self.best[1] if self.best is not None else self.learner.network.export()
         evaluation, errors = self._evaluate(self.deployment, policy, self.config.rollouts)
@@ -372,7 +359,7 @@ class Terminated(SystemExit):
 
 @contextmanager
 def _interruptible() -> Iterator[list[int]]:
-    """Yield a list that holds the signal after the first Ctrl-C; the second acts as usual. SIGTERM raises an error."""
+    """Yield a list to which the first Ctrl-C is added; the second acts as usual. SIGTERM raises `Terminated`."""
     received: list[int] = []
     if threading.current_thread() is not threading.main_thread():  # only the main thread can handle signals
         yield received

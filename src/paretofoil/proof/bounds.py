@@ -11,13 +11,13 @@ from paretofoil.core.program import Affine
 from paretofoil.core.question import Question
 
 _CHUNK = 1 << 16
-"""Numbers of the largest array of a bounding step, so that it stays in the cache."""
+"""Largest number of entries of an array in a bounding step, so that it stays in the cache."""
 UNBOUNDED = 1e30
-"""The upper bound of a margin about which nothing is known."""
+"""The upper bound of a margin if none is known."""
 FACET_ROUNDING = 1e-12
 """More than the rounding error of the position of a facet: weights are at most 1."""
 CAP_DIM = 4
-"""From this dimension on, bounds hold only where closer points can be: elsewhere they cost more than they save."""
+"""From this dimension on, bounds are restricted to caps. In fewer dimensions, caps cost more than they save."""
 _TINY = 1e-100
 _CAP_ROUNDING = 1e-12
 """More than the relative rounding error of a sum over coordinates."""
@@ -25,7 +25,7 @@ _CAP_ROUNDING = 1e-12
 
 @dataclass(frozen=True, eq=False)
 class AffineForm:
-    """Numbers as center + slopes . e +- radius, for the position e of the input in its box, from -1 to 1."""
+    """Numbers of the form center + slopes . e +- radius, for the position e of the input in its box, from -1 to 1."""
 
     center: np.ndarray  # (B, n)
     slopes: np.ndarray  # (B, d, n)
@@ -96,8 +96,8 @@ class Cap:
         """Return upper bounds (B, n) of -slopes . e and of slopes . e over the caps in boxes.
 
         slopes (B, d, n); e is the position in the box low, high (B, d), from -1 to 1. By duality, w . z is at most
-        v . z' + (radius^2 - |z'|^2) pull / 2 - share height, with v = w + share normal and z' = v / pull moved into the
-        box, for every pull > 0 and share >= 0. Both are those that are best for the cap alone.
+        v . z' + (radius^2 - |z'|^2) pull / 2 - share height for every pull > 0 and share >= 0. Here v = w + share
+        normal, and z' = v / pull clipped to the box. The pull and the share are those that are best without the box.
         """
         half, first, last = (high - low) / 2, low[:, :, None], high[:, :, None]
         w = slopes / np.where(half > 0, half, 1.0)[:, :, None]
@@ -146,7 +146,7 @@ def rows_times(rows: np.ndarray, vectors: np.ndarray) -> np.ndarray:
 
 
 def spread(array: np.ndarray, shape: tuple[int, ...]) -> np.ndarray:
-    """Return an array, broadcast if it does not have the shape; `np.broadcast_to` takes as long as a small product."""
+    """Return an array, broadcast only if needed: `np.broadcast_to` takes as long as a small product."""
     return array if array.shape == shape else np.broadcast_to(array, shape)
 
 
@@ -164,7 +164,7 @@ class HalfSpaces:
 
 
 def in_chunks(bounds: Callable[[slice], HalfSpaces], count: int, numbers: int) -> HalfSpaces:
-    """Return bounds over `count` boxes, computed in chunks; a box takes `numbers` numbers of memory."""
+    """Return bounds over `count` boxes, computed in chunks; a box needs arrays of `numbers` entries."""
     step = max(1, _CHUNK // numbers)
     parts = [bounds(slice(start, start + step)) for start in range(0, max(count, 1), step)]
     if len(parts) == 1:
@@ -184,7 +184,7 @@ class Facets:
         return z @ self.slopes.T + self.offsets
 
     def append_to(self, bounds: HalfSpaces, level: float) -> HalfSpaces:
-        """Return the bounds of margins with the facets as further rivals. Their margins reach the level inside."""
+        """Return the bounds with the facets as further rivals, whose margins reach the level inside the region."""
         shape = (len(bounds.slopes), *self.slopes.shape)
         return HalfSpaces(
             np.concatenate([bounds.slopes, np.broadcast_to(self.slopes, shape)], axis=1),
@@ -193,9 +193,9 @@ class Facets:
 
 
 def region_facets(question: Question, outwards: np.ndarray | float = 0.0) -> Facets | None:
-    """Return the facets of a question's region, for commands with errors `outwards` (d,); None for a box of commands.
+    """Return the facets of a question's region, moved outwards by errors (d,) of commands; None for a box.
 
-    They are those of the region of preferences, or the constraints.
+    The facets belong to the region of preferences, or to constraints.
     """
     if not question.space.simplex:
         slopes, bounds = question.space.half_spaces

@@ -17,13 +17,13 @@ from paretofoil.proof.networks import MarginNetwork, OddsNetwork
 AT_ONCE = 512
 """Maximum number of boxes that are split together."""
 _WORK = 1 << 30
-"""Maximum number of products for boxes that are split together, so that wide networks observe the time limit."""
+"""Maximum number of multiplications for boxes that are split together, so that wide networks keep to time limits."""
 _FEW = 16
-"""Fewer boxes than this are split again before they are bounded."""
+"""Fewer boxes than this are split again before being bounded."""
 _MANY = 64
-"""Fewer boxes than this are bounded as a whole, not in caps, which takes as long as many more boxes."""
+"""Fewer boxes than this are bounded as a whole, because bounding them in caps would take longer."""
 _SMALLEST = 1e-8
-"""Smaller boxes are not split: float32 policies hardly tell their commands apart."""
+"""Smaller boxes are not split, because float32 policies hardly tell their commands apart."""
 _SNAP = 1e-12
 """More than the rounding error of the coordinate of a whole number, relative to the largest coordinate or 1."""
 _WORTHWHILE = 0.7
@@ -43,15 +43,15 @@ class Claim:
     level: float
     norm: Norm
     facets: Facets | None = None
-    """The facets of the region, if it is not the whole box; they count as rivals."""
+    """The facets of the region, if it is not the whole box. They count as rivals."""
     grid: np.ndarray | None = None
-    """The distance (d,) between the whole numbers of each coordinate, which include 0; 0 if all numbers occur. None if
-    all numbers occur in each coordinate."""
+    """The distance (d,) between the values of each coordinate, 0 among them, that are whole numbers; 0 for real
+    coordinates. None if all coordinates are real."""
     around: np.ndarray | float = 0.0
-    """How far (d,) around the whole numbers points count as well, because of rounding."""
+    """How far (d,) from a whole number a point may be, because of rounding."""
 
     def shrink(self, low: np.ndarray, high: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
-        """Return boxes low, high (B, d) without the parts at their sides that hold no whole numbers."""
+        """Return boxes low, high (B, d), shrunk to the whole numbers in them."""
         if self.grid is None:
             return low, high
         farthest = np.maximum(np.abs(self.low), np.abs(self.high))
@@ -63,17 +63,17 @@ class Claim:
 
     @cached_property
     def chain(self) -> "tuple[np.ndarray, np.ndarray, np.ndarray] | None":
-        """The network for the compiled functions; None if they do not cover the claim."""
+        """The network in the form of the compiled functions; None if they do not cover the claim."""
         plain = self.norm == "l2" and self.facets is None and self.grid is None
         return compiled.chain_of(self.network) if plain else None
 
     @property
     def uses_caps(self) -> bool:
-        """Whether bounds hold only where closer points can be."""
+        """Whether bounds are restricted to caps."""
         return self.norm == "l2" and len(self.low) >= CAP_DIM
 
     def upper_bounds(self, low: np.ndarray, high: np.ndarray, cap: Cap | None = None) -> HalfSpaces:
-        """Return upper bounds of the margins over boxes low, high (B, d), or their parts in caps."""
+        """Return upper bounds of the margins over boxes low, high (B, d), or over their parts in caps."""
         bounds = self.network.upper_bounds(low, high, self.level, cap)
         return bounds if self.facets is None else self.facets.append_to(bounds, self.level)
 
@@ -106,7 +106,7 @@ class Effort:
     batch: int = AT_ONCE
     """Maximum number of boxes that are split together."""
     allowance: float = 0.0
-    """Will be subtracted from the lower bound. The gap is therefore reduced by it, at most by half."""
+    """The caller subtracts this from the lower bound. The gap is therefore reduced by it, but at most by half."""
 
     def goal(self, best: float) -> float:
         """Return the lower bound to reach for an incumbent at distance `best`."""
@@ -121,7 +121,7 @@ class Proof:
     lower: float
     boxes: int
     stop: Stop
-    """PROVEN if the gap is reached, else the limit; `lower` holds in either case."""
+    """PROVEN if the gap is reached, otherwise the limit. `lower` holds in either case."""
 
     @property
     def closed(self) -> bool:
@@ -154,8 +154,8 @@ class Boxes(Columns):
     bound: np.ndarray  # (B,): the lower bound of the distance
     axis: np.ndarray  # (B,): the axis to split
     point: np.ndarray  # (B, d): the nearest point that satisfies the linear bounds
-    normal: np.ndarray  # (B, d): every closer point has
-    height: np.ndarray  # (B,): normal . z >= height
+    normal: np.ndarray  # (B, d)
+    height: np.ndarray  # (B,): every closer point has normal . z >= height
 
     def halves(self) -> tuple[np.ndarray, np.ndarray]:
         return halves(self.low, self.high, self.axis)
@@ -170,7 +170,7 @@ def branch_and_bound(
 ) -> Proof:
     """Split the boxes with the smallest lower bounds until none can hold a point closer than best - gap.
 
-    `hopeless` returns whether no closer point can be queried any more: the proof then cannot be completed.
+    `hopeless` returns whether the proof cannot be completed, because no closer point can be queried any more.
     """
     low, high = claim.low[None], claim.high[None]
     normal, height = np.zeros_like(low), np.zeros(1)
@@ -201,7 +201,7 @@ def branch_and_bound(
         low, high = taken.halves()
         normal, height = np.tile(taken.normal, (2, 1)), np.tile(taken.height, 2)
         few = min(_FEW, most, (effort.max_boxes - num_boxes) // 2)
-        while len(low) < few:  # fewer rounds, since a few boxes take no longer than one
+        while len(low) < few:  # fewer rounds: bounding a few boxes takes no longer than one
             low, high = halves(low, high, widest(claim, low, high))
             normal, height = np.tile(normal, (2, 1)), np.tile(height, 2)
         pool = pool[order[take:]]
@@ -222,7 +222,7 @@ def bound_boxes(
 ) -> Boxes:
     """Bound and contract boxes low, high (B, d), and return those that may hold a point within the radius.
 
-    With planes, bounds may hold only inside the caps (`claim.uses_caps`).
+    With planes, bounds may be restricted to caps (`claim.uses_caps`).
     """
     normal, height = planes or (np.zeros_like(low), np.zeros(len(low)))
     if claim.chain is not None and contract:
@@ -255,7 +255,7 @@ def bound_boxes(
 
 
 def widest(claim: Claim, low: np.ndarray, high: np.ndarray) -> np.ndarray:
-    """Return the axis (B,) to split each box low, high (B, d) along: the largest width times effect on the network."""
+    """Return the axis (B,) along which each box low, high (B, d) moves the network most, to split it there."""
     return np.argmax((high - low) * claim.network.stretch, axis=1)
 
 
@@ -268,7 +268,7 @@ def halves(low: np.ndarray, high: np.ndarray, axis: np.ndarray) -> tuple[np.ndar
 
 
 def at_once(work: int, most: int = AT_ONCE) -> int:
-    """Return how many boxes to split together, if bounding one takes `work` products."""
+    """Return how many boxes to split together, if bounding one takes `work` multiplications."""
     return min(most, max(1, _WORK // work))
 
 

@@ -1,8 +1,8 @@
-"""The compiled form of proofs: walks, bounds and whole easy proofs of chains of layers by numba (extra `[fast]`).
+"""The compiled form of proofs by numba (extra `[fast]`): walks, bounds and whole easy proofs of chains of layers.
 
-It is used after `enable()`, and in all processes for which the environment variable PARETOFOIL_COMPILED is set to 1.
-It is not the default, because importing numba takes longer than an explanation. Both forms prove the same, but closest
-commands can differ in late digits.
+It is used after `enable()`, or if the environment variable PARETOFOIL_COMPILED is 1. It is not the default, because
+importing numba takes longer than an explanation. Both forms prove the same, but closest commands can differ in late
+digits.
 """
 
 import importlib.util
@@ -16,8 +16,8 @@ from paretofoil.proof.networks import MarginNetwork, OddsNetwork
 if TYPE_CHECKING:
     from paretofoil.proof.kernels import Chain
 
-MOST_UNITS = 128
-"""Wider networks are bounded in NumPy, whose products of matrices are faster then."""
+MAX_UNITS = 128
+"""Wider networks are bounded in NumPy, whose matrix products are faster for these."""
 
 kernels: Any = None
 """The compiled functions, once they are enabled."""
@@ -43,7 +43,7 @@ def chain_of(network: MarginNetwork | OddsNetwork) -> "Chain | None":
         return None
     weights, biases, activations, pads = network.layers
     sizes = [weights[0].shape[-1], *map(len, biases)]
-    if max(sizes) > MOST_UNITS or not all(kind in kernels.KINDS for kind in activations):
+    if max(sizes) > MAX_UNITS or not all(kind in kernels.KINDS for kind in activations):
         return None
     kinds = np.array([kernels.KINDS[kind] for kind in activations], dtype=np.int64)
     parts: list[np.ndarray] = []

@@ -1,8 +1,9 @@
 """Second-order bounds of programs that begin with sigmoids or tanhs of the input, as Pareto Conditioned Networks do.
 
-Linear bounds add up what each unit bends, but units bend in opposite directions, so that most of it cancels. Here each
-unit lies within an error of a parabola. The sum of the parabolas is a quadratic function of the input. It is bounded by
-its tangent plane at a point, plus its largest curvature times a linear bound of the squared distance from the point.
+Linear bounds add up the curvatures of all units, but units bend in opposite directions, and most of the sum cancels.
+Here each unit is a parabola up to an error. The sum of the parabolas is a quadratic function of the input. It is
+bounded by its tangent plane at a point, plus its largest curvature times a linear bound of the squared distance from
+the point.
 """
 
 from collections.abc import Sequence
@@ -15,12 +16,12 @@ from paretofoil.proof.bounds import HalfSpaces, rows_times, spread
 from paretofoil.proof.linear import Lines, RelaxedNode, substitute
 
 _NODE = np.sqrt(3.0) / 2
-"""A parabola meets its function in the middle and at this share of half the width beside it (Chebyshev's nodes)."""
+"""A parabola meets its function in the middle and at this share of half the width to both sides (Chebyshev nodes)."""
 _PEAK, _THIRD_AT_PEAK, _THIRD_AT_0 = 2.29243, 1 / 24 + 1e-12, 0.125
-"""The sigmoid's third derivative has its peaks at 0 and, with the other sign, within 1e-5 beyond -2.29243 and 2.29243.
-These are its absolute values there."""
+"""The third derivative of the sigmoid has peaks at 0 and, with the other sign, within 1e-5 beyond -2.29243 and 2.29243.
+The other two numbers are its absolute values there."""
 _NARROWEST = 1e-9
-"""Narrower intervals and boxes count as wide as this, to divide by their half width."""
+"""Smallest half width of intervals and boxes, to divide by."""
 _ROUNDING = 1e-12
 """More than the relative rounding error of a sum over units and coordinates."""
 
@@ -88,7 +89,7 @@ def upper_bounds(
 ) -> HalfSpaces:
     """Return upper bounds of the outputs, without their bias, in boxes low, high (B, d), within the radius of 0.
 
-    They are closest at the given points (B, d) of the boxes. `which` (B,) are the numbers of the boxes among those of
+    They are tightest at the given points (B, d) of the boxes. `which` (B,) has the indices of the boxes among those of
     the nodes.
     """
     rows, offsets = substitute(program, nodes, lines, rounded, down_to=1)
@@ -130,6 +131,6 @@ def upper_bounds(
 
 
 def _at(numbers: np.ndarray | float, which: np.ndarray) -> np.ndarray:
-    """Return the numbers of some boxes; those with a first axis of 1, or none, hold for all boxes."""
+    """Return the rows of some boxes. Arrays with a first axis of 1, or without one, hold for all boxes."""
     numbers = np.asarray(numbers)
     return numbers[which] if numbers.ndim > 1 and len(numbers) > 1 else numbers

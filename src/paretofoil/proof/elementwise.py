@@ -1,4 +1,4 @@
-"""Elementwise nodes: two lines between which a function lies over an interval of its input."""
+"""Elementwise nodes: pairs of lines between which a function lies over an interval of its input."""
 
 from collections.abc import Callable
 from dataclasses import dataclass, replace
@@ -11,11 +11,11 @@ from paretofoil.core.program import ACTIVATIONS, GATED, Elementwise, Function
 from paretofoil.proof.bounds import AffineForm, rows_times
 
 Touch = Callable[[np.ndarray], tuple[np.ndarray, np.ndarray]]
-"""Slope -> the x where f(x) - slope x is smallest, and its value there."""
+"""Slope -> the x where f(x) - slope x is smallest, and the smallest value."""
 _SMALL_WIDTH = 1e-6
-"""Narrower intervals take the slope of the curve near an end, since the slope of the chord would cancel."""
+"""For narrower intervals, the slope is that of the curve near an end, because the chord would be inexact."""
 _LEAST_SLOPE = 2.0**-52
-"""Distance of slopes from 0 and 1, where lines touch convex activations nowhere."""
+"""Least distance of slopes from 0 and 1: lines with these slopes touch convex activations nowhere."""
 
 
 @dataclass(frozen=True, eq=False)
@@ -35,7 +35,7 @@ class Relaxation:
         return self.slope_low is self.slope_high
 
     def widened(self, error: np.ndarray) -> "Relaxation":
-        """Return the relaxation of a function with an error of at most (B, n); a ReLU has none."""
+        """Return the relaxation of the function with an error of at most (B, n); a ReLU has no error."""
         if not self.parallel:
             return self
         return replace(self, offset_low=self.offset_low - error, offset_high=self.offset_high + error)
@@ -50,13 +50,13 @@ class Relaxation:
         return replace(self, slope_low=np.where(unstable, 0.0, self.slope_low))
 
     def form(self, x: AffineForm) -> AffineForm:
-        """Return the form of the outputs. For a ReLU, the lower line parallel to the upper one passes through 0."""
+        """Return the affine form of the outputs. The lower line of a ReLU is then the upper line moved down to 0."""
         slope, below = self.slope_high, self.offset_low if self.parallel else np.zeros_like(self.offset_low)
         middle, half = (self.offset_high + below) / 2, (self.offset_high - below) / 2
         return AffineForm(slope * x.center + middle, slope[:, None, :] * x.slopes, np.abs(slope) * x.radius + half)
 
     def back(self, rows: np.ndarray, offsets: np.ndarray) -> tuple[np.ndarray, tuple[np.ndarray, ...]]:
-        """Return offsets (B, R) plus those of upper bounds of rows (B, R, n), and rows of the operand."""
+        """Return upper bounds (offsets (B, R), rows (B, R, n)) in which the operand replaces the output."""
         if self.parallel:
             middle, half = (self.offset_high + self.offset_low) / 2, (self.offset_high - self.offset_low) / 2
             offsets = offsets + rows_times(rows, middle) + rows_times(np.abs(rows), half)
@@ -88,7 +88,7 @@ def output_range(function: Function, least: np.ndarray, most: np.ndarray) -> tup
 
 
 def _relax_sigmoid(low: np.ndarray, high: np.ndarray) -> Relaxation:
-    """Relax with the slope of the chord. Lines of this slope touch the curve at +t and -t."""
+    """Relax by lines with the slope of the chord. Such lines touch the curve at +t and -t."""
     at_low, at_high = ACTIVATIONS["sigmoid"](low), ACTIVATIONS["sigmoid"](high)
     width = high - low
     wide = width > _SMALL_WIDTH
@@ -125,7 +125,7 @@ def _relax_convex(
     touch: Touch,
     slopes: tuple[float, float] = (_LEAST_SLOPE, 1.0 - _LEAST_SLOPE),
 ) -> Relaxation:
-    """Relax a convex function: the upper line passes through an end, the lower line is a tangent."""
+    """Relax a convex function: the upper line passes through an end, and the lower line is a tangent."""
     slope, ends = _chord(low, high, function, slopes)
     x, bottom = touch(slope)
     below = np.where((low < x) & (x < high), np.minimum(ends.min(axis=0), bottom), ends.min(axis=0))
@@ -174,10 +174,10 @@ def _rsqrt_touch(slope: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
 class _Tangents:
     """The points where tangents of many slopes touch a gated function, and their offsets.
 
-    The function is convex between its inflections and concave on both sides; far out it is 0 or x. Tables are
-    interpolated linearly, on the sound side. Where the function is convex, the minimum of f(x) - slope x is concave in
-    the slope: it lies above its chords. Where it is concave, the maximum is convex in the slope: it lies below its
-    chords.
+    The function is convex between its inflections and concave on both sides. Far out it is 0 or x. Tables are
+    interpolated linearly, which is sound. Where the function is convex, the minimum of f(x) - slope x is concave in the
+    slope, so that it lies above its chords. Where the function is concave, the maximum is convex in the slope, so that
+    it lies below its chords.
     """
 
     step = 0.01
@@ -193,7 +193,7 @@ class _Tangents:
         self.slopes = float(self.middle[0][0]), float(self.middle[0][-1])
 
     def _table(self, x: np.ndarray) -> list[np.ndarray]:
-        """Return slopes, points and offsets, by rising slopes."""
+        """Return slopes, points and offsets, sorted by slope."""
         kind = Elementwise(self.function)
         y = kind.points(x)
         slope = kind.pull(np.ones_like(x), [x], y)[0]
@@ -223,7 +223,7 @@ _INFLECTIONS: dict[Function, tuple[float, float, float]] = {
     "gelu-tanh": (-1.4185040087908284, 1.4185040087908284, 7.0),
     "mish": (-2.2563763963607931, 1.4905711794854285, 36.0),
 }
-"""Both inflections, and where the function is 0 or x but for less than its rounding error."""
+"""Both inflections, and the distance from which the function equals 0 or x up to rounding."""
 
 
 @cache

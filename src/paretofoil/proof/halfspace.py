@@ -1,7 +1,7 @@
-"""Points of boxes in half-spaces slopes @ z >= levels: the one nearest to 0, and smaller boxes that hold all of them.
+"""The parts of boxes in half-spaces slopes @ z >= levels: their points nearest to 0, and smaller boxes around them.
 
-Linear bounds turn "the foil wins" into such half-spaces, and the distance of the nearest point is a lower bound for
-all counterfactuals of the box.
+Linear bounds turn "the foil wins" into such half-spaces. The distance of the nearest point is a lower bound for all
+counterfactuals in the box.
 """
 
 import numpy as np
@@ -9,12 +9,12 @@ import numpy as np
 from paretofoil.core.command import Norm, clip, length
 
 Nearest = tuple[np.ndarray, np.ndarray]
-"""A lower bound of the distance (B,), or what it is made of, and the points (B, d)."""
+"""A lower bound of the distance, or a dual value from which it is computed, (B,), and the points (B, d)."""
 _NEWTON_STEPS = 4
 _MISSED = 1e-9
-"""Half-spaces that are missed by less than this distance count as reached."""
+"""Half-spaces at a distance of less than this count as reached."""
 _RIDGE = 1e-9
-"""Added to the curvature, so that parallel half-spaces can be solved for."""
+"""Added to the curvature, so that equations of parallel half-spaces can be solved."""
 _SUM_ROUNDING = 1e-13
 _TINY = 1e-12
 _FLAT = 1e-150
@@ -24,10 +24,11 @@ _RIM = 5e-8
 
 
 def nearest(slopes: np.ndarray, levels: np.ndarray, low: np.ndarray, high: np.ndarray, norm: Norm) -> Nearest:
-    """Return the point of each box nearest to 0 with slopes @ z >= levels, and a lower bound of its distance.
+    """Return a lower bound (B,) of the distance from 0 to the points of each box with slopes @ z >= levels.
 
-    slopes (B, K, d), levels (B, K), boxes low, high (B, d). For one half-space the bound is exact. For several it is a
-    dual value, which is never too large, and the point lies only approximately in all of them. Returns (B,), (B, d).
+    slopes (B, K, d), levels (B, K), boxes low, high (B, d). Also return the nearest points (B, d). For one half-space
+    the bound is exact. For several it is a dual value, which is never too large, and the point lies in all of them only
+    approximately.
     """
     z = clip(0.0, low, high)
     bound = length(z, norm)
@@ -41,7 +42,7 @@ def nearest(slopes: np.ndarray, levels: np.ndarray, low: np.ndarray, high: np.nd
 def _nearest_l2(slopes: np.ndarray, levels: np.ndarray, low: np.ndarray, high: np.ndarray) -> Nearest:
     """Maximise the dual with z(mu) = clip(mu . slopes); every mu >= 0 gives a lower bound.
 
-    The farthest half-space alone is solved exactly. Where its point is outside another one, Newton steps follow.
+    The farthest half-space alone is solved exactly. If its point is outside another half-space, Newton steps follow.
     """
     norms = np.maximum(length(slopes), _TINY)
     everyone, hardest = np.arange(len(low)), (levels / norms).argmax(axis=1)
@@ -65,7 +66,7 @@ def _nearest_l2(slopes: np.ndarray, levels: np.ndarray, low: np.ndarray, high: n
 def _newton(slopes: np.ndarray, levels: np.ndarray, low: np.ndarray, high: np.ndarray, mu: np.ndarray) -> Nearest:
     """Return the dual value and the point of an active-set method.
 
-    Each step adds the half-space that is missed most, and solves for those with mu > 0. Slopes have norm 1.
+    Each step adds the half-space that is farthest away, and solves for those with mu > 0. Slopes have norm 1.
     """
     everyone, identity = np.arange(len(low)), np.eye(slopes.shape[1])
     for step in range(_NEWTON_STEPS + 1):
@@ -73,7 +74,7 @@ def _newton(slopes: np.ndarray, levels: np.ndarray, low: np.ndarray, high: np.nd
         z = clip(pull, low, high)
         missing = levels - (slopes @ z[:, :, None])[:, :, 0]  # (B, K), the gradient
         active, worst = mu > 0.0, missing.argmax(axis=1)
-        going = np.where(active, np.abs(missing), missing).max(axis=1) > _MISSED  # no box depends on the others
+        going = np.where(active, np.abs(missing), missing).max(axis=1) > _MISSED  # boxes must not depend on each other
         if step == _NEWTON_STEPS or not going.any():
             break
         active[everyone, worst] |= missing[everyone, worst] > _MISSED
@@ -85,7 +86,7 @@ def _newton(slopes: np.ndarray, levels: np.ndarray, low: np.ndarray, high: np.nd
     # The rounding error of a sum is far smaller than this share of the sizes of its terms.
     rounding = _SUM_ROUNDING * (mu * (np.abs(levels) + np.abs(z).sum(axis=1)[:, None])).sum(axis=1)
     dual = 0.5 * (z * z).sum(axis=1) + (mu * missing).sum(axis=1) - rounding
-    # If the half-spaces have no common point in the box, mu grows towards weights of them that exclude the box.
+    # If the half-spaces have no common point in the box, mu grows towards weights whose sum excludes the box.
     weights = mu / np.maximum(mu.sum(axis=1), _FLAT)[:, None]
     slope, level = (weights[:, None, :] @ slopes)[:, 0], (weights * levels).sum(axis=1)
     highest = np.maximum(slope * low, slope * high).sum(axis=1)
@@ -117,7 +118,10 @@ def _step(slope: np.ndarray, level: np.ndarray, low: np.ndarray, high: np.ndarra
 
 
 def _nearest_l1(slopes: np.ndarray, levels: np.ndarray, low: np.ndarray, high: np.ndarray) -> Nearest:
-    """Return the distance and the nearest point of the farthest half-space of each box; largest slopes move first."""
+    """Return the distance and the nearest point of the farthest half-space of each box.
+
+    Coordinates move in the order of their slopes, the largest first.
+    """
     start = np.clip(0.0, low, high)
     end = np.where(slopes > 0, high[:, None, :], low[:, None, :])  # (B, K, d)
     room = np.abs(end - start[:, None, :])
@@ -138,7 +142,7 @@ def _nearest_l1(slopes: np.ndarray, levels: np.ndarray, low: np.ndarray, high: n
 
 
 def _nearest_linf(slopes: np.ndarray, levels: np.ndarray, low: np.ndarray, high: np.ndarray) -> Nearest:
-    """Return the distance and the nearest point of the farthest half-space of each box, for cubes around 0."""
+    """Return the distance and the nearest point of the farthest half-space of each box, by cubes around 0."""
     start = np.clip(0.0, low, high)
     least = np.abs(start).max(axis=1)
     ends = np.sort(np.maximum(np.concatenate([np.abs(low), np.abs(high)], axis=1), least[:, None]), axis=1)
@@ -163,7 +167,7 @@ def _nearest_linf(slopes: np.ndarray, levels: np.ndarray, low: np.ndarray, high:
 def cut(
     slopes: np.ndarray, levels: np.ndarray, low: np.ndarray, high: np.ndarray, radius: float, norm: Norm
 ) -> tuple[np.ndarray, np.ndarray]:
-    """Return boxes that hold all points of boxes low, high (B, d) that lie in all half-spaces and within the radius."""
+    """Return smaller boxes that hold the points of boxes low, high (B, d) in all half-spaces and within the radius."""
     low, high = _cut_by_ball(low, high, radius, norm)
     if slopes.shape[1] == 0:
         return low, high

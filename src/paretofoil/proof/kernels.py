@@ -1,9 +1,9 @@
 """Margins, bounds, walks and easy proofs of chains of layers, compiled by numba (extra `[fast]`).
 
 The functions do what the NumPy form does in `MarginNetwork`, `elementwise`, `bounds`, `curvature`, `halfspace`,
-`branch_and_bound.bound_boxes` and `trust_region.walk`; `prove` is the loop of `Exact` over them. Sums have
-the same terms in another order, which the pads cover. Nothing is computed with fast-math. The result of a question does
-not depend on the others.
+`branch_and_bound.bound_boxes` and `trust_region.walk`; `prove` is the loop of `Exact` over them. Sums have the same
+terms in another order, which the pads cover. Fast-math is off. The result of a question does not depend on other
+questions.
 """
 
 from collections.abc import Callable
@@ -16,7 +16,7 @@ from paretofoil.proof.bounds import CAP_DIM
 
 _SMALL_WIDTH = 1e-6
 _TOGETHER = 32
-"""Boxes whose products of matrices are done together."""
+"""Number of boxes that share matrix products."""
 
 F = TypeVar("F", bound=Callable[..., Any])
 Chain = tuple[np.ndarray, np.ndarray, np.ndarray]
@@ -60,10 +60,10 @@ def _activate(kind: int, x: float) -> float:
 
 @compiled
 def _sigmoids(x: np.ndarray, scale: float) -> None:
-    """Replace the numbers x (n,) by the sigmoids of scale x, to a few units in the last place.
+    """Replace the numbers x (n,) by the sigmoids of scale x, with errors of a few units in the last place.
 
-    The loops run on vectors. exp(y) is 2^k exp(r): adding a large number rounds y / log(2) to the whole number k, which
-    are then the last bits of the sum.
+    The loops are vectorised. exp(y) is 2^k exp(r): adding a large number rounds y / log(2) to the whole number k, which
+    the last bits of the sum then hold.
     """
     whole = np.empty_like(x)
     bits = whole.view(np.int64)
@@ -146,18 +146,6 @@ def _slopes(chain: Chain, units: np.ndarray, slopes: np.ndarray) -> None:
 
 
 @compiled
-def margins_and_slopes(chain: Chain, z: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
-    """Return the margins (N, K) at changes z (N, d), and their derivatives (N, K, d)."""
-    sizes = chain[0]
-    result, slopes = np.empty((len(z), sizes[-1])), np.empty((len(z), sizes[-1], z.shape[1]))
-    units = np.empty((len(sizes) - 2, len(z), sizes.max()))
-    _margins(chain, z, result, units)
-    for n in range(len(z)):
-        _slopes(chain, units[:, n], slopes[n])
-    return result, slopes
-
-
-@compiled
 def _relax_sigmoid(low: float, high: float, at_low: float, at_high: float) -> tuple[float, float, float]:
     """Return the common slope and the offsets of the lines below and above; see `elementwise._relax_sigmoid`."""
     width = high - low
@@ -228,7 +216,7 @@ def _reach_in_cap(
 ) -> None:
     """Reduce the reach (2, n) of slopes (d, n) down and up to the part of the box in the cap; see `bounds.Cap`.
 
-    The loops over units are the inner ones, so that they run on vectors.
+    The loops over units are the inner ones, so that they are vectorised.
     """
     dim, count = len(low), rows.shape[1]
     square, along, middle = np.zeros(count), np.zeros(count), np.zeros(count)
@@ -395,7 +383,7 @@ def _bend(
     slopes: np.ndarray,
     offsets: np.ndarray,
 ) -> None:
-    """Write bounds of one box with the first layer's curvature behind the linear ones; see `curvature.upper_bounds`.
+    """Write bounds of one box by the first layer's curvature, after its linear bounds; see `curvature.upper_bounds`.
 
     `lines` (4, n) and `ranges` (4, n) are those of the first layer, `rows` (K, n) the bounds' slopes in its outputs.
     """
@@ -698,7 +686,7 @@ def _bound_part(
     height: np.ndarray,
     bounds: np.ndarray,
 ) -> None:
-    """Do what `bound_boxes` does for a few boxes, whose products of matrices are done together."""
+    """Bound a few boxes, which share matrix products; see `bound_boxes`."""
     (count, dim), rows = low.shape, _num_rows(chain, low.shape[1])
     none, zero = np.empty((0, dim)), np.empty(0)
     going = np.empty(count, dtype=np.bool_)
@@ -769,8 +757,8 @@ def _walk(
 ) -> tuple[float, bool]:
     """Walk from z (d,), which becomes the end; return its distance, infinite if it is not valid.
 
-    Also return whether it is valid and no step was left that would make it closer. The walk stops near points (N, d)
-    that are `known`.
+    Also return whether the end is valid and cannot be made closer by another step. The walk stops near the `known`
+    points (N, d).
     """
     above, share, much, shortest, free = 1e-7, 1e-3, 1e-6, 1e-4, 1e9
     dim, count, num_layers = len(z), chain[0][-1], len(chain[0]) - 1
@@ -916,8 +904,8 @@ def prove(
 ) -> tuple[float, float, int]:
     """Search and prove as `Exact` does, and return the distance of the answer z (d,), its lower bound and the boxes.
 
-    The bound is NaN if the limits (batches, boxes, boxes at once) do not suffice. Answers are
-    in the `region` (2, d) and reach the first of the `levels`; proofs hold in the `box` (2, d) for the second.
+    The bound is NaN if the limits (batches, boxes, boxes at once) do not suffice. Answers are in the `region` (2, d)
+    and reach the first of the `levels`. Proofs hold in the `box` (2, d) for the second level.
     """
     dim, best, num_boxes, take, undecided = len(z), np.inf, 0, 1, np.inf
     ends, distances = walk(chain, region[0], region[1], levels[0], starts, 6, 0.3)
@@ -973,7 +961,7 @@ def _improve(
     best: float,
     z: np.ndarray,
 ) -> float:
-    """Take points (N, d) of boxes that are closer, and sometimes walk from some; see `_Incumbent.improve`."""
+    """Take closer points (N, d) of boxes as the answer z, and sometimes walk from some; see `_Incumbent.improve`."""
     for n in range(len(points)):
         for j in range(len(z)):
             points[n, j] = min(max(points[n, j], region[0, j]), region[1, j])
@@ -995,7 +983,7 @@ def _improve(
 def _polish(
     chain: Chain, region: np.ndarray, level: float, directions: np.ndarray, best: float, z: np.ndarray
 ) -> float:
-    """Try random changes (S, d) around the answer z (d,) that are closer; see `_Incumbent.polish`."""
+    """Try closer random changes (S, d) around the answer z (d,); see `_Incumbent.polish`."""
     if not (0.0 < best < np.inf):
         return best
     for _ in range(6):

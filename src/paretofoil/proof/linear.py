@@ -1,9 +1,9 @@
 """The linear bounder: sound linear bounds of programs over many boxes of inputs at once (CROWN, Zhang et al. 2018).
 
-1. A forward pass computes an affine form of each number (`AffineForm`: B x d x n numbers; backward substitution of each
-   node would need B x n x n). The intervals of these forms give the relaxation of each node (`relax`).
+1. A forward pass computes an affine form of each number (`AffineForm`). It needs B x d x n numbers, and backward
+   substitution of each node would need B x n x n. The intervals of these forms give the relaxation of each node.
 2. The outputs are substituted backwards through the relaxed nodes (`substitute`). The result is one half-space of
-   inputs per box and output: outside of it, the output stays below the level.
+   inputs per box and output. Outside of the half-space, the output stays below the level.
 
 All numbers are float64, and bounds are moved outwards by pads that cover the rounding errors.
 """
@@ -32,9 +32,9 @@ class Bounded:
     least: np.ndarray  # (B, n)
     most: np.ndarray  # (B, n)
     error: np.ndarray | float = 0.0
-    """The deployed error (B, n); 0 if bounds need not hold for the deployed policy."""
+    """The rounding error (B, n) of the deployed policy; 0 if bounds need not hold for that policy."""
     terms: np.ndarray | float = 0.0
-    """The sizes (B, n) of the terms of the form, if pads are computed box by box."""
+    """The sizes (B, n) of the terms of the form, if pads are computed for each box."""
     pad: np.ndarray | float = 0.0
 
     @property
@@ -50,7 +50,7 @@ class RelaxedNode:
     operands: tuple[Bounded, ...]
     lines: Lines
     slip: np.ndarray | float
-    """The deployed error (B, n) of the operation itself."""
+    """The rounding error (B, n) of the deployed operation itself."""
 
 
 @dataclass(frozen=True, eq=False)
@@ -64,9 +64,9 @@ class RelaxedProgram:
 class Forward:
     """A forward pass over boxes low, high (B, d).
 
-    `pads` are those of all affine functions, in order; without them, they are computed box by box, for inputs that are
-    differences of numbers up to `folded` (d,). `size` (B, d) is the largest absolute value of each number of the
-    command, if bounds must hold for the deployed policy. With a `cap`, bounds hold only there.
+    `pads` are those of all affine functions, in order. If they are None, they are computed for each box, for inputs
+    that are differences of numbers up to `folded` (d,). `size` (B, d) has the largest absolute values of commands, if
+    bounds must hold for the deployed policy. With a `cap`, bounds hold only there.
     """
 
     def __init__(
@@ -171,9 +171,9 @@ def interval(affine: Affine, low: Sequence[np.ndarray], high: Sequence[np.ndarra
 def substitute(
     program: Program, nodes: Sequence[RelaxedNode], lines: Sequence[Lines], rounded: bool, down_to: int = 0
 ) -> tuple[dict[int, np.ndarray], np.ndarray]:
-    """Return upper bounds of the output, without its bias, in the numbers of the nodes up to `down_to`.
+    """Return upper bounds of the output, without its bias, as functions of the nodes up to `down_to`.
 
-    By node, the slopes (B or 1, R, n) of its numbers; and the offsets (B or 1, R).
+    The bounds are slopes (B or 1, R, n) by node, and offsets (B or 1, R).
     """
     rows = {k: weight if weight.ndim == 3 else weight[None] for k, weight in program.output.weights.items()}
     offsets = np.zeros((1, program.num_outputs))

@@ -1,4 +1,4 @@
-"""The foil's margins as networks that can be bounded.
+"""The margins of a foil as networks that can be bounded.
 
 - `MarginNetwork`: the program of a policy, whose outputs are margins, as a function of the scaled change z of the
   command, or of state and command together.
@@ -12,7 +12,7 @@ from functools import cached_property
 import numpy as np
 
 from paretofoil.core.errors import InvalidInput
-from paretofoil.core.policy import FoldedValues, Policy, WhiteBoxPolicy, folds_values
+from paretofoil.core.policy import Policy, WhiteBoxPolicy, folds_values
 from paretofoil.core.program import STEEPEST, Elementwise, Function, Node, Product, Program, Rounding, Softmax
 from paretofoil.core.question import Question, log_odds
 from paretofoil.proof import curvature, taylor
@@ -39,13 +39,13 @@ class MarginNetwork:
     program: Program
     """A function of z, whose outputs are the margins. Its rounding errors are those of commands."""
     pads: tuple[np.ndarray, ...] | None
-    """Of each affine function (outputs,): more than the rounding errors of its bounds; None to compute them by box."""
-    origin: np.ndarray | None = None  # (d,): the command at z = 0, and
-    basis: np.ndarray | None = None  # (d, d): what z adds to it; both go with the rounding
+    """More than the rounding errors (outputs,) of the bounds of each affine function; None to compute them by box."""
+    origin: np.ndarray | None = None  # (d,): the command at z = 0; None without rounding errors
+    basis: np.ndarray | None = None  # (d, d): the command at z is origin + basis z
 
     @property
     def rounding(self) -> Rounding | None:
-        """The rounding errors that bounds include; None if bounds hold for exact arithmetic only."""
+        """The rounding errors that bounds include; None if bounds hold only for exact arithmetic."""
         return self.program.rounding
 
     @property
@@ -69,7 +69,7 @@ class MarginNetwork:
 
     @cached_property
     def uses_taylor(self) -> bool:
-        """Whether Taylor models bound the program: attention multiplies a softmax by numbers that vary."""
+        """Whether Taylor models bound the program, which is the case for attention: a softmax times other numbers."""
         softmaxes = {k for k, node in enumerate(self.program.nodes, start=1) if isinstance(node.kind, Softmax)}
         products = [node for node in self.program.nodes if isinstance(node.kind, Product)]
         attends = any(softmaxes & set(operand.weights) for node in products for operand in node.operands)
@@ -77,13 +77,13 @@ class MarginNetwork:
 
     @cached_property
     def stretch(self) -> np.ndarray:
-        """How much each coordinate (d,) moves what reads the input."""
+        """How strongly each coordinate (d,) of the input moves the numbers that are computed from it."""
         reads = [affine.weights[0] for affine in self.program.affines if 0 in affine.weights]
         return np.linalg.norm(np.concatenate(reads) if reads else np.zeros((1, self.program.dim)), axis=0)
 
     @cached_property
     def work(self) -> int:
-        """Approximate number of products to bound one box."""
+        """Approximate number of multiplications to bound one box."""
         lines = len(taylor.monomials(self.program.dim).powers) if self.uses_taylor else self.program.dim
         return (lines + self.num_rivals) * sum(
             weight.shape[-1] * weight.shape[-2] for affine in self.program.affines for weight in affine.weights.values()
@@ -99,19 +99,19 @@ class MarginNetwork:
 
     def margins_and_slopes(self, z: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
         """Return the margins (N, rivals) at changes z (N, d), and their derivatives (N, rivals, d)."""
-        values, given = self.program.run(z)
+        values, operands = self.program.run(z)
         margins = self.program.output(values)
         rows = {k: weight[..., None, :, :] for k, weight in self.program.output.weights.items()}
-        slopes = self.program.slopes(values, given, rows, several=True)
+        slopes = self.program.slopes(values, operands, rows, several=True)
         return margins, spread(slopes, (*margins.shape, z.shape[-1]))
 
     def smallest_and_slopes(self, z: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
-        """Return the smallest margin (..., N) at changes z (..., N, d), and its derivative; cheaper than all."""
-        values, given = self.program.run(z)
+        """Return the smallest margin (..., N) at changes z (..., N, d), and its derivatives (..., N, d)."""
+        values, operands = self.program.run(z)
         margins = self.program.output(values)
         rival = margins.argmin(axis=-1)[..., None]
         rows = {k: np.take_along_axis(weight, rival, axis=-2) for k, weight in self.program.output.weights.items()}
-        slopes = self.program.slopes(values, given, rows, several=False)
+        slopes = self.program.slopes(values, operands, rows, several=False)
         return np.take_along_axis(margins, rival, axis=-1)[..., 0], slopes
 
     def only(self, rivals: int | slice | list[int]) -> "MarginNetwork":
@@ -155,15 +155,15 @@ class MarginNetwork:
 
     def negated(self) -> "MarginNetwork":
         """Return the network with the signs of all margins changed."""
-        return replace(self, program=replace(self.program, output=self.program.output.each(np.negative)))
+        return replace(self, program=replace(self.program, output=self.program.output.map(np.negative)))
 
     def upper_bounds(
         self, low: np.ndarray, high: np.ndarray, level: float | None = None, cap: Cap | None = None
     ) -> HalfSpaces:
         """Return upper bounds of the margins over boxes low, high (B, d) of the region of the question.
 
-        With a level, bounds that stay below it are preferred. With a cap, they hold only there, and a second bound of
-        each margin may follow the first ones.
+        With a level, bounds that stay below it are preferred. With a cap, bounds hold only there, and a second bound of
+        each margin may follow the first bounds.
         """
         dim = low.shape[1]
         terms = len(taylor.monomials(dim).powers) // 4 + 1 if self.uses_taylor else max(dim, self.num_rivals)
@@ -180,11 +180,11 @@ class MarginNetwork:
     def bound_together(
         self, low: np.ndarray, high: np.ndarray, level: float | None = None, cap: Cap | None = None
     ) -> HalfSpaces:
-        """Return upper bounds as `upper_bounds`, not in chunks; a stack of B networks has one box for each.
+        """Return the result of `upper_bounds` without chunks; a stack of B networks has one box for each network.
 
-        Flat lower lines of ReLUs are used where only these stay below the level. The closest lower line is usually
-        best. But if a unit can only lower a margin, only the flat line shows that the margin does not rise. Saturated
-        networks have many such units.
+        The closest lower line of a ReLU is usually best. But if a unit can only lower a margin, only the flat line
+        shows that the margin does not rise. Saturated networks have many such units. Flat lines are therefore used
+        where only they keep a margin below the level.
         """
         if self.uses_taylor:
             return taylor.upper_bounds(self.program, self._stretches, low, high, self._sizes(low, high))
@@ -213,7 +213,7 @@ class MarginNetwork:
         level: float,
         radius: float,
     ) -> HalfSpaces:
-        """Return linear bounds with a second one for each margin, which differs where closer points can be."""
+        """Return linear bounds and a second bound for each margin, which differs from the first near closer points."""
         distance, point = nearest(bounds.slopes, level - bounds.offsets, low, high, "l2")
         which = (distance < radius).nonzero()[0]
         slopes, offsets = bounds.slopes.copy(), bounds.offsets.copy()
@@ -255,18 +255,22 @@ class MarginNetwork:
 
     @cached_property
     def _folded(self) -> np.ndarray:
-        """The size (d,) of the origin in scaled units, which the biases contain."""
+        """The size (d,) of the origin, which is folded into the biases, in scaled units."""
         assert self.origin is not None
         assert self.basis is not None
         size: np.ndarray = np.abs(np.linalg.inv(self.basis)) @ np.abs(self.origin)
         return size
 
-    def with_rounding(self, program: Program | None) -> "MarginNetwork":
-        """Return the network with bounds that include no rounding errors, or those of another form of the program."""
-        return replace(self, program=replace(self.program, rounding=None) if program is None else program)
+    def without_rounding(self) -> "MarginNetwork":
+        """Return the network with bounds for exact arithmetic."""
+        return replace(self, program=replace(self.program, rounding=None))
+
+    def rounded_in_first_layer(self) -> "MarginNetwork":
+        """Return the network with bounds that include the rounding errors of the first layer only."""
+        return replace(self, program=self.program.rounded_in_first_layer())
 
     def rough_error(self, low: np.ndarray, high: np.ndarray) -> np.ndarray:
-        """Return at least `largest_error`, much faster; infinite if that is not possible.
+        """Return upper bounds of `largest_error` (rivals,), much faster; infinite if the program is not covered.
 
         The size of a number is bounded by the sum of the sizes of its terms.
         """
@@ -308,7 +312,7 @@ class MarginNetwork:
 
 
 def stack_networks(networks: Sequence[MarginNetwork]) -> MarginNetwork:
-    """Return networks of the same structure as one, without rounding errors."""
+    """Return networks of equal structure as one stack, without rounding errors."""
     first, *others = networks
     pads = first.pads and tuple(map(np.stack, zip(*(network.pads for network in networks), strict=True)))
     return MarginNetwork(first.program.stacked([network.program for network in others]), pads)
@@ -317,7 +321,7 @@ def stack_networks(networks: Sequence[MarginNetwork]) -> MarginNetwork:
 def margin_network(program: Program, question: Question, outputs_per_action: int = 1) -> MarginNetwork:
     """Return the margins of a question's foil over its rivals, for a policy folded at the question's state.
 
-    An action has one output for logits, and d outputs for values of d objectives, which the preferences weigh.
+    An action has one output if the outputs are logits, and d outputs if they are the values of d objectives.
     """
     rivals, outputs = question.rivals, np.arange(program.num_outputs).reshape(-1, outputs_per_action)
     program = program.within(question.low, question.high, (1 + len(rivals)) * outputs_per_action)
@@ -350,8 +354,8 @@ def command_reach(question: Question) -> np.ndarray:
 def rounding_pads(program: Program, reach: np.ndarray) -> tuple[np.ndarray, ...] | None:
     """Return pads that cover the rounding errors of each affine function: operations times the sum of absolute terms.
 
-    The terms are those before the command is folded in: far from 0 they cancel, but their rounding errors remain. None
-    if lines can be steep, so that the terms of a box can be much smaller than those of the region.
+    The terms are those before the command is folded in. Far from 0 they cancel, but their rounding errors remain.
+    Return None if lines can be steep, because pads for the whole region would then be far too large for a box.
     """
     if not all(_is_flat(node) for node in program.nodes):
         return None
@@ -378,20 +382,15 @@ def rounding_pads(program: Program, reach: np.ndarray) -> tuple[np.ndarray, ...]
 
 
 def _is_plain(node: Node) -> bool:
-    """Return whether a node is a function without a slope above 1, whose output is at most 1 or its input."""
+    """Return whether a node is a function with slopes up to 1, and outputs up to 1 or up to its input."""
     return (
         isinstance(node.kind, Elementwise) and node.kind.function in ("sigmoid", "tanh", "relu") and bool(node.errors)
     )
 
 
 def _is_flat(node: Node) -> bool:
-    """Return whether a node's linear bounds are never steeper than the node itself is somewhere in the region."""
+    """Return whether the linear bounds of a node are never steeper than the node itself can be."""
     return isinstance(node.kind, Product) or (isinstance(node.kind, Elementwise) and node.kind.function in STEEPEST)
-
-
-def product_network(folded: FoldedValues, question: Question) -> MarginNetwork:
-    """Return the margins of a question's foil over its rivals, for values folded at the question's state."""
-    return margin_network(folded.network, question, outputs_per_action=question.space.dim)
 
 
 @dataclass(frozen=True, eq=False)
@@ -412,12 +411,12 @@ class OddsNetwork:
 
     @property
     def work(self) -> int:
-        """Approximate number of products to bound one box."""
+        """Approximate number of multiplications to bound one box."""
         return self.network.work
 
     @property
     def stretch(self) -> np.ndarray:
-        """How much each coordinate (d,) moves the first layer."""
+        """How strongly each coordinate (d,) of the input moves the numbers that are computed from it."""
         return self.network.stretch
 
     def pad(self, low: np.ndarray, high: np.ndarray) -> np.ndarray:
@@ -433,20 +432,20 @@ class OddsNetwork:
         return self.network.unknown
 
     @property
-    def program(self) -> Program:
-        return self.network.program
-
-    @property
     def layers(self) -> None:
-        """No chain of layers, because of the log-odds."""
+        """None: because of the log-odds, this is not a chain of layers."""
         return None
 
-    def with_rounding(self, program: Program | None) -> "OddsNetwork":
-        """Return the network with bounds that include no rounding errors, or those of another form of the program."""
-        return replace(self, network=self.network.with_rounding(program))
+    def without_rounding(self) -> "OddsNetwork":
+        """Return the network with bounds for exact arithmetic."""
+        return replace(self, network=self.network.without_rounding())
+
+    def rounded_in_first_layer(self) -> "OddsNetwork":
+        """Return the network with bounds that include the rounding errors of the first layer only."""
+        return replace(self, network=self.network.rounded_in_first_layer())
 
     def rough_error(self, low: np.ndarray, high: np.ndarray) -> np.ndarray:
-        """Return at least `largest_error`, faster; infinite if that is not possible."""
+        """Return upper bounds of `largest_error` (rivals,), much faster; infinite if the program is not covered."""
         return _with_largest(self.network.rough_error(low, high)) + _OFFSET_ROUNDING
 
     def largest_error(self, low: np.ndarray, high: np.ndarray) -> np.ndarray:
@@ -474,7 +473,7 @@ class OddsNetwork:
         margins = bounds.offsets + (bounds.slopes @ center[:, :, None])[:, :, 0]  # the tangent is taken there
         shares = _shares(margins)
         slopes = (shares[:, :, None] * bounds.slopes).sum(axis=1)
-        # Rounding changes the tangent by a small share of its terms, and of what the margins change within the box.
+        # Rounding changes the tangent by a small share of its terms and of the changes of margins within the box.
         terms = np.abs(bounds.offsets) + np.abs(margins) + (np.abs(bounds.slopes) @ width[:, :, None] / 2)[:, :, 0]
         odds = log_odds(margins)
         offsets = odds - (slopes * center).sum(axis=1)
@@ -495,7 +494,7 @@ class OddsNetwork:
 
 
 def _shares(margins: np.ndarray) -> np.ndarray:
-    """Return the shares (N, rivals) of the rivals in the probability that the foil does not have."""
+    """Return the shares (N, rivals) of the rivals in their total probability."""
     weights = np.exp(margins.min(axis=1, keepdims=True) - margins)
     shares: np.ndarray = weights / weights.sum(axis=1, keepdims=True)
     return shares
@@ -518,7 +517,8 @@ def question_network(question: Question, purpose: str) -> MarginNetwork | OddsNe
     """Return the margins of a question's foil; the error for a black-box policy names the purpose."""
     policy = question.policy
     if folds_values(policy):
-        return product_network(policy.fold_values(question.state), question)
+        folded = policy.fold_values(question.state)
+        return margin_network(folded.network, question, outputs_per_action=question.space.dim)
     network = margin_network(require_white_box(policy, purpose).fold(question.state), question)
     return network if question.probability is None else OddsNetwork(network, question.log_odds)
 
@@ -526,6 +526,6 @@ def question_network(question: Question, purpose: str) -> MarginNetwork | OddsNe
 def joint_network(
     program: Program, action: int, rivals: Sequence[int], low: np.ndarray, high: np.ndarray
 ) -> MarginNetwork:
-    """Return the margins of an action over its rivals, for states and commands side by side within low, high."""
+    """Return the margins of an action over its rivals, as functions of the state followed by the command."""
     program = replace(program, rounding=None).differences(np.full(len(rivals), action), np.array(rivals, dtype=int))
     return MarginNetwork(program, rounding_pads(program, np.maximum(np.abs(low), np.abs(high))))

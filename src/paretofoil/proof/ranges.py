@@ -1,6 +1,6 @@
 """Proven ranges: boxes around a valid command in which every command is proven to make the foil win.
 
-A range of preferences is a range for each weight; all weights within them that sum to 1 make the foil win.
+For preferences, the box has a range for each weight, and the proof covers the weights in it that sum to 1.
 """
 
 from collections.abc import Callable, Sequence
@@ -26,13 +26,13 @@ from paretofoil.proof.slack import (
 )
 
 _SHARES = 0.5 ** np.arange(12)
-"""Shares of the way to its limit by which a side is moved, in the order in which they are tried."""
+"""Shares of the distance to its limit by which a side is moved, in the order in which they are tried."""
 _LEAST_SLACK = 1e-6
-"""Answers with less slack have no range; of preferences, as a share of the usual slack."""
+"""Answers with less slack have no range; for preferences, this is a share of the usual slack."""
 _BOXES = 1000
 """Maximum number of boxes of a range."""
 _BOXES_PER_PROOF = 300
-"""Maximum number of boxes of one proof; of preferences, for each rival."""
+"""Maximum number of boxes of one proof; for preferences, of the proof for one rival."""
 _SLICES = 8
 _ZOOMS = 3
 _WEIGHT_TRIES = 4
@@ -49,7 +49,7 @@ Ends = tuple[np.ndarray, np.ndarray]
 def widen(batch: QuestionBatch, row: int, command: np.ndarray) -> ProvenRange | None:
     """Return a proven range that holds the command, as large as possible; None if none can be proven.
 
-    The policy is queried at some commands of the range, counted as queries of the question.
+    The policy is queried at some commands of the range. These queries count for the question.
     """
     question = batch.questions[row]
     if question.space.simplex:
@@ -106,13 +106,13 @@ class _BoxGrowth:
     def __init__(self, network: Network, level: float, low: np.ndarray, high: np.ndarray, around: np.ndarray) -> None:
         self.network, self.level = network, level
         self.low, self.high = low, high  # (d,): the limits of the box
-        self.around = around  # (d,): how far around the box the margins are proven, too
+        self.around = around  # (d,): the margins are also proven at this distance around the box
         self.boxes_left = _BOXES
         self.shares = np.random.default_rng(0).random((32, len(low)))  # positions in a box to look for counterexamples
         self.shares[:20] = np.round(self.shares[:20])
 
     def from_corner(self, point: np.ndarray) -> Ends:
-        """Return the largest box that extends from the point towards rising margins, in proportion to the limits."""
+        """Return the largest box that extends from the point towards rising margins, in proportion to the room."""
         steps = np.eye(len(point)) * 1e-3
         around = np.clip(np.concatenate([point + steps, point - steps]), self.low, self.high)
         margins = self._margins(around).reshape(2, -1)
@@ -122,7 +122,7 @@ class _BoxGrowth:
         return self._largest((point, point), np.minimum(point, ends), np.maximum(point, ends))
 
     def move(self, ends: Ends, axis: int, side: int) -> Ends:
-        """Move one side of a proven box: cut the way to its limit into slices and prove as many as possible."""
+        """Move one side of a proven box: cut the room up to its limit into slices and prove as many as possible."""
         start, end = (ends[1][axis], self.high[axis]) if side > 0 else (ends[0][axis], self.low[axis])
         for _ in range(_ZOOMS):
             cuts = np.linspace(start, end, _SLICES + 1)
@@ -138,7 +138,7 @@ class _BoxGrowth:
         return ends
 
     def _largest(self, ends: Ends, lows: np.ndarray, highs: np.ndarray) -> Ends:
-        """Return the box joined with the largest proven one of nested boxes lows, highs (S, d), from large to small."""
+        """Return the box, joined with the first proven one of nested boxes lows, highs (S, d), from large to small."""
         plausible = np.flatnonzero(self._plausible(lows, highs))
         lows, highs = lows[plausible], highs[plausible]
         bounded = self._bounds(lows, highs).min(axis=1, initial=np.inf) >= self.level
@@ -154,7 +154,7 @@ class _BoxGrowth:
         return self.network.margins(points).min(axis=1, initial=np.inf)
 
     def _plausible(self, lows: np.ndarray, highs: np.ndarray) -> np.ndarray:
-        """Return which boxes (S, d) have no counterexample among some corners and points inside."""
+        """Return which boxes (S, d) have no counterexample among some of their corners and inner points."""
         points = lows[:, None, :] + self.shares * (highs - lows)[:, None, :]  # (S, 32, d)
         margins = self._margins(points.reshape(-1, lows.shape[1])).reshape(points.shape[:2])
         return margins.min(axis=1) >= self.level
@@ -179,7 +179,7 @@ class _BoxGrowth:
 
 
 def _widen_preferences(batch: QuestionBatch, row: int, command: np.ndarray) -> ProvenRange | None:
-    """Return proven ranges of weights that hold the command, as large as possible; None if none can be proven."""
+    """Return a proven range of weights that holds the command, as large as possible; None if none can be proven."""
     question = batch.questions[row]
     scores = None if question.probability is not None else _Scores.of(question)
     if scores is None:
@@ -209,7 +209,7 @@ class _Scores:
     foil: int
     rivals: Sequence[int]
     error: float
-    """The rounding error that the slack must cover; 0 if bounds include it, infinite if it is not known."""
+    """The rounding error that the slack must cover; 0 if bounds include it, infinite if it is unknown."""
     table: ValueTable | None = None
 
     @classmethod
@@ -257,7 +257,7 @@ class _WeightGrowth:
         return self._farthest((command, command), limits, _SHARES)
 
     def _slopes(self) -> np.ndarray:
-        """Return the slope (d,) of the margin in each weight, when all other weights decrease equally."""
+        """Return the slope (d,) of the margin in each weight, if all other weights decrease by equal amounts."""
         steps = _WEIGHT_STEP * (np.eye(len(self.command)) - 1.0 / len(self.command))
         up, down = (self.scores.margins(self.command + sign * steps) for sign in (1.0, -1.0))
         return up - down
@@ -298,7 +298,9 @@ def _empty(claim: Claim) -> bool:
     """Return whether the claim is proven to hold nowhere."""
 
     def improve(z: np.ndarray) -> float:
-        return 1.0 if (claim.margins(z) >= claim.level).all(axis=1).any() else np.inf  # any finite number ends it
+        return 1.0 if (claim.margins(z) >= claim.level).all(axis=1).any() else np.inf
+
+    # any finite number ends the proof
 
     proof = branch_and_bound(claim, Effort(np.inf, _BOXES_PER_PROOF), improve)
     return proof.closed and np.isinf(proof.lower)
@@ -315,5 +317,5 @@ def _width(ends: Ends) -> float:
 
 
 def _reachable(low: np.ndarray, high: np.ndarray) -> Ends:
-    """Return the ranges without values that cannot occur: no weights within the ranges that have them sum to 1."""
+    """Return the ranges without impossible values: those with which no weights of the ranges sum to 1."""
     return np.maximum(low, 1.0 - (high.sum() - high)), np.minimum(high, 1.0 - (low.sum() - low))

@@ -174,9 +174,9 @@ class Contest:
         )
         if pairs.rounding is None or max(measured, clearance / CAUTION) > slack:  # unknown or wrongly stated
             around = float32_rounding(*region) / scale
-            return cls(network(around).with_rounding(None), *parts, around, slack_for(measured, clearance))
+            return cls(network(around).without_rounding(), *parts, around, slack_for(measured, clearance))
         if error <= DERIVED_SLACK:
-            return cls(derived.with_rounding(None), *parts, around, min(slack, DERIVED_SLACK))
+            return cls(derived.without_rounding(), *parts, around, min(slack, DERIVED_SLACK))
         return cls(derived, *parts, around, 0.0)
 
     def among(self, some: tuple[int, ...]) -> MarginNetwork:

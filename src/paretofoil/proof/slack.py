@@ -1,9 +1,10 @@
 """The allowance of proofs for the rounding of the deployed policy.
 
-Where the arithmetic of a policy is known, its rounding errors are derived: bounded over the whole search region if they
-are tiny there (float64), or box by box as part of the bounds. Where that is too wide to settle a question, or the
-arithmetic is not known, the difference between policy and network is measured at probes. Proofs then hold for a slack
-of several times this difference. Such a proof rests on an assumption, which its certificate states.
+If the arithmetic of a policy is known, its rounding errors are derived. They are bounded over the whole search region
+if they are tiny there (float64), and otherwise box by box as a part of the bounds. If derived errors are too wide to
+settle a question, or the arithmetic is unknown, the difference between policy and network is measured at probes. Proofs
+then hold for a slack of several times this difference. Such a proof rests on an assumption, which its certificate
+states.
 """
 
 from dataclasses import dataclass
@@ -27,9 +28,9 @@ RANGE_SLACK = 1e-4
 RANGE_CAUTION = 1.5
 """The slack of a proven range is at least this many times the measured deviation."""
 RANGE_CLEARANCE = 0.5
-"""Proven ranges keep this share of the clearance of searches, because answers have just the whole clearance."""
+"""Share of the clearance of searches that proven ranges keep; below 1, because answers may have just the clearance."""
 DERIVED_SLACK = 1e-6
-"""Derived errors up to this size over the whole region are a slack; larger ones become part of the bounds."""
+"""Derived errors up to this over the whole region are a slack. Larger errors become part of the bounds."""
 _FLOAT32 = 2.0**-24
 """Largest relative error of rounding to float32."""
 
@@ -43,11 +44,11 @@ class Allowance:
 
     rounding: RoundingKind
     network: Network
-    """The network of the proof. Its bounds include derived errors, box by box, if these are known."""
+    """The network of the proof. Its bounds include derived errors if they are derived box by box."""
     slack: float
-    """The largest other difference, in margins."""
+    """The largest difference that the bounds do not include, in margins."""
     around: np.ndarray
-    """The largest additional error (d,) of a command, in scaled units."""
+    """The largest error (d,) of a command in addition, in scaled units."""
     why_measured: str = ""
     """Why the rounding errors are not derived."""
 
@@ -83,7 +84,7 @@ class Allowance:
 
 
 def whole_grid(question: Question) -> np.ndarray | None:
-    """Return the distance (d,) of neighbouring whole numbers in scaled units, 0 for other numbers; None if none are."""
+    """Return the scaled distance (d,) of neighbouring whole numbers, 0 for real ones; None if all are real."""
     whole = question.space.whole
     return np.where(whole, 1.0 / question.space.scale, 0.0) if whole.any() else None
 
@@ -91,10 +92,10 @@ def whole_grid(question: Question) -> np.ndarray | None:
 def allowances(question: Question, network: Network, measured: float, clearance: float = 0.0) -> list[Allowance]:
     """Return the possible allowances of a proof, the best first.
 
-    `measured` is the slack for the measured deviation, and `clearance` that for the noise of the policy. If the noise
-    exceeds the derived rounding errors, the declared arithmetic is wrong and the errors are not used.
+    `measured` is the slack for the measured deviation, and `clearance` the slack for the noise of the policy. If the
+    noise exceeds the derived rounding errors, the declared arithmetic is wrong, and derived errors are not used.
     """
-    exact, none = network.with_rounding(None), np.zeros(question.space.dim)
+    exact, none = network.without_rounding(), np.zeros(question.space.dim)
     errors = network.rough_error(*question.room)
     if clearance or not (errors <= DERIVED_SLACK).all():
         errors = network.largest_error(*question.room)
@@ -110,16 +111,13 @@ def allowances(question: Question, network: Network, measured: float, clearance:
     derived = [Allowance("derived", network, 0.0, none)]
     if derived[0].is_coarse:  # probes say too little about such numbers
         return derived
-    # Even then the errors of the first layer are derived: where the rest is steep, no probe would show them.
-    first, why = (
-        network.with_rounding(network.program.rounded_in_first_layer()),
-        "derived errors are too wide for this question",
-    )
-    return [*derived, Allowance("measured", first, measured, none, why)]
+    # Errors of the first layer are derived even then: where later layers are steep, probes would not show them.
+    why = "derived errors are too wide for this question"
+    return [*derived, Allowance("measured", network.rounded_in_first_layer(), measured, none, why)]
 
 
 def probe_shares(dim: int) -> np.ndarray:
-    """Return probes (PROBES, dim) as shares of the width of a box; every second one is a corner."""
+    """Return probes (PROBES, dim) as shares of the widths of a box; every second probe is a corner."""
     shares = np.random.default_rng(0).random((PROBES, dim))
     shares[::2] = np.round(shares[::2])
     return shares
@@ -140,8 +138,8 @@ def _scaled_rounding(question: Question) -> np.ndarray:
 def float32_rounding(low: np.ndarray, high: np.ndarray) -> np.ndarray:
     """Return the largest rounding error (n,) of the inputs of a float32 policy, for inputs between low and high (n,).
 
-    The inputs and the terms of the first layer's sums are rounded. Where the policy is steep, these errors change
-    margins a lot, although they are small changes of the inputs.
+    The inputs and the terms of the first layer's sums are rounded. These errors are like small changes of the inputs,
+    but where the policy is steep they change margins a lot.
     """
     largest = np.maximum(np.abs(low), np.abs(high))
     return (2 + largest.size) * _FLOAT32 * largest

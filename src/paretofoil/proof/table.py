@@ -1,8 +1,8 @@
 """Tables of values: the preferences under which the foil wins are a union of polytopes, one per vector of the foil.
 
-In a polytope, one vector of the foil has a larger value than every vector of every rival. Finding its nearest point is
-a least-distance problem (Lawson and Hanson 1974, ch. 23): a small non-negative least-squares problem, whose multipliers
-prove the distance.
+In a polytope, one vector of the foil has a larger value than every vector of every rival. Its nearest point solves a
+least-distance problem (Lawson and Hanson 1974, ch. 23). This is a small non-negative least-squares problem, whose
+multipliers prove the distance.
 """
 
 from dataclasses import dataclass
@@ -22,7 +22,7 @@ _ROUNDING = 2.0**-44
 
 @dataclass(frozen=True, eq=False)
 class Polytope:
-    """The changes z with slopes @ z >= levels, where each number of a half-space has an error of at most `errors`."""
+    """The changes z with slopes @ z >= levels. All numbers of a half-space have errors of at most `errors`."""
 
     slopes: np.ndarray  # (K, d)
     levels: np.ndarray  # (K,)
@@ -37,7 +37,7 @@ class Polytope:
         return np.inf if empty.any() else max(0.0, float(away.max(initial=0.0)))
 
     def nearest(self) -> tuple[float, np.ndarray | None]:
-        """Return a lower bound of the distance from 0 (infinite if empty), and the nearest point (d,) if solved."""
+        """Return a lower bound of the distance from 0 (infinite if empty), and the nearest point (d,) or None."""
         from scipy.optimize import nnls  # takes 0.3 seconds to import, and only tables need it
 
         target = np.zeros(self.slopes.shape[1] + 1)

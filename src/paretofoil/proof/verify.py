@@ -1,4 +1,4 @@
-"""Independent checks of certificates: sample the deployed policy, and prove the lower bound again in a simpler way."""
+"""Independent checks of certificates: queries of the deployed policy, and a simpler proof of the lower bound."""
 
 from dataclasses import dataclass
 
@@ -52,7 +52,7 @@ def verify_certificate(
         question: The question of the certificate.
         certificate: The certificate to check.
         samples: Number of commands at which the deployed policy is queried.
-        rebound: Prove the lower bound again, by splitting and rejecting boxes only, without the incumbent and the
+        rebound: Prove the lower bound again, only by splitting and rejecting boxes, without the incumbent and the
             contractions of the search. Needs a white-box policy.
         seed: Seed of the samples.
     """
@@ -70,7 +70,7 @@ def verify_certificate(
 def _sample(
     question: Question, certificate: Certificate, samples: int, generator: np.random.Generator
 ) -> tuple[int, float]:
-    """Return violations and the largest margin among random commands: half in the whole ball, half near its surface."""
+    """Return violations and the largest margin among random commands. Half of them are near the surface of the ball."""
     batch = QuestionBatch([question])
     low, high, dim = batch.low[0], batch.high[0], batch.dim
     violations, worst = 0, -np.inf

@@ -1,7 +1,7 @@
 """Boundary: a search for black-box policies that is nearly optimal.
 
-Each round scans points, walks along the decision boundary from the most promising ones, and scans again, inside the
-ball of the best answer so far. A question is done when the walks of two rounds agree.
+Each round queries scattered points (a scan), and walks along the decision boundary from the most promising ones. The
+next round scans inside the ball of the best answer. A question is done when the walks of two rounds agree.
 """
 
 from collections.abc import Callable
@@ -25,13 +25,12 @@ _NUM_FRONT = 24
 _FIRST_POINTS = 64
 """Quasi-random points of the first scan."""
 _AGREE, _AT_LEAST = 3e-4, 2
-"""A question is done if a round, which queries points in the ball of the best answer and walks from them, reduces the
-distance by less than this share. This many rounds come first."""
+"""A question is done when a round reduces the distance by less than this share, but not before this many rounds."""
 
 
 @dataclass(frozen=True)
 class Boundary(Search):
-    """Rounds of scans and walks, each with more points than the one before."""
+    """Rounds of scans and walks, each with more points than the previous one."""
 
     max_queries: int = 9001
     """Maximum number of queries per question."""
@@ -75,7 +74,7 @@ class Boundary(Search):
 
 
 def scan(batch: QuestionBatch, limits: Limits, seed: int, num_starts: int) -> list[tuple[np.ndarray, np.ndarray]]:
-    """Query the points of the first round; return the most promising (N, d) of each question, and which are valid."""
+    """Query the points of the first round; return the best starts (N, d) of each question, and which are valid."""
     budget = Budget(batch, limits)
     points = _Scan(batch.dim, seed).first(batch, budget.rows)
     margins = _ask_all(budget, budget.rows, points, "scan")
@@ -86,7 +85,7 @@ def scan(batch: QuestionBatch, limits: Limits, seed: int, num_starts: int) -> li
 
 @dataclass(frozen=True)
 class _Plan:
-    """The size of one round. The budget does not change it; it only limits the number of rounds."""
+    """The size of one round. The budget limits only the number of rounds."""
 
     walks: int
     steps: int
@@ -104,7 +103,7 @@ _PLANS = (
 
 
 class _Scan:
-    """The points to evaluate: one Sobol sequence for all questions, mapped to their search regions."""
+    """The points to query: one Sobol sequence for all questions, mapped to their search regions."""
 
     def __init__(self, dim: int, seed: int) -> None:
         self.dim, self.seed = dim, seed
@@ -119,7 +118,7 @@ class _Scan:
         return np.clip(self._draw(num_points), 1e-9, 1.0 - 1e-9)  # (n, d + 1)
 
     def first(self, batch: QuestionBatch, rows: np.ndarray) -> np.ndarray:
-        """Return 0, points on the axes, the nearest front points, points halfway to them, and others: (Q, n, d)."""
+        """Return 0, points on the axes, the nearest front points, points halfway to them, Sobol points: (Q, n, d)."""
         low, high = batch.low[rows][:, None, :], batch.high[rows][:, None, :]
         ends = np.concatenate([np.eye(self.dim) * high, np.eye(self.dim) * low], axis=1)  # (Q, 2 d, d)
         axes = (ends[:, :, None, :] * _AXIS_SHARES[:, None]).reshape(len(rows), -1, self.dim)
@@ -149,7 +148,7 @@ class _Scan:
 
 
 def _ask_all(budget: Budget, who: np.ndarray, points: np.ndarray, phase: str) -> np.ndarray:
-    """Return the margins (Q, n) of points (Q, n, d) of questions (Q,). Of several at 0, only the first is queried."""
+    """Return the margins (Q, n) of points (Q, n, d) of questions (Q,). Repeated points at 0 are not queried."""
     mask = np.abs(points).max(axis=2) > 1e-9
     mask[:, 0] = True
     repeated = np.repeat(who, points.shape[1])
@@ -159,9 +158,10 @@ def _ask_all(budget: Budget, who: np.ndarray, points: np.ndarray, phase: str) ->
 def _promising(
     budget: Budget, who: np.ndarray, points: np.ndarray, margins: np.ndarray, start: np.ndarray, num_walks: int
 ) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
-    """Return starts of walks of questions `who` (Q,) that are far apart: questions, points and margins.
+    """Return the starts of walks, far apart, for questions `who` (Q,): questions, points and margins.
 
-    The score of an invalid point is its distance plus a penalty for the missing margin, at the rate of the best answer.
+    Starts have low scores. The score is the distance, plus a penalty for a missing margin at the rate of the best
+    answer.
     """
     batch, kappa = budget.batch, budget.batch.kappa[budget.rows[who]][:, None]
     missing = np.maximum(kappa - margins, 0.0)
@@ -184,7 +184,7 @@ def _promising(
 
 
 def _refine(budget: Budget, who: np.ndarray, noise: np.random.Generator, plan: _Plan) -> None:
-    """Improve the best answers of questions (Q,): a short walk, then random points around them that are all closer."""
+    """Improve the best answers of questions (Q,) by a short walk and by random closer points around them."""
     batch, dim = budget.batch, budget.batch.dim
     scatter = noise.normal(size=(plan.scatter, dim)) * 10.0 ** noise.uniform(-3.5, -1.0, size=(plan.scatter, 1))
     who = who[np.isfinite(budget.distance[who]) & (budget.distance[who] > 1e-9)]
@@ -230,7 +230,7 @@ def sobol(dim: int, seed: int) -> Callable[[int], np.ndarray]:
 
 
 class _Sequence:
-    """A sequence by its digital shift (dim,) and its direction numbers (dim, bits)."""
+    """A Sobol sequence with a digital shift (dim,) and direction numbers (dim, bits)."""
 
     def __init__(self, shift: np.ndarray, directions: np.ndarray) -> None:
         self.shift, self.directions, self.drawn = shift, directions, 0

@@ -44,7 +44,7 @@ class Closest:
 
 
 class Budget:
-    """Queries the policy while each question has queries and time left, and keeps the closest valid changes.
+    """The queries and the time that are left for each question, and the closest valid changes so far.
 
     A question that exceeds its limit loses its last queries, not its first. A search with a larger budget therefore
     starts with the same queries, and its answer cannot be worse.
@@ -99,7 +99,7 @@ class Budget:
         return margins
 
     def ask_at(self, who: np.ndarray, commands: np.ndarray, phase: str) -> np.ndarray:
-        """Return the margins (N,) at commands (N, d) that may lie outside the search region and cannot be answers."""
+        """Return the margins (N,) at commands (N, d), which may be outside the search region and cannot be answers."""
         margins = np.full(len(who), -np.inf)
         affordable = self._afford(who)
         if len(affordable):
@@ -119,7 +119,7 @@ class Budget:
         return margins
 
     def _afford(self, who: np.ndarray, mask: np.ndarray | None = None) -> np.ndarray:
-        """Return the indices of the queries (N,) that can be made, and subtract them from what is left."""
+        """Return the indices of the queries (N,) that are allowed, and subtract these from the budget."""
         indices = np.arange(len(who)) if mask is None else np.flatnonzero(mask)
         if self.late or not len(indices):
             return indices[:0]
@@ -134,7 +134,7 @@ class Budget:
         return indices
 
     def reserve(self, share: float) -> np.ndarray:
-        """Set a share of each question's queries aside (Q,); add it to `left` to release it."""
+        """Set aside a share of each question's queries, and return its size (Q,); add this to `left` to release it."""
         reserved = (share * self.left).astype(np.int64)
         self.left -= reserved
         return reserved

@@ -43,7 +43,7 @@ class ZooConfig:
     h: float = 1e-3
     """Finite-difference step, in scaled coordinates."""
     clipped: bool = False
-    """Measure clipped changes and clip each iterate, as the authors' code does; the paper's text does neither."""
+    """Measure clipped changes, and clip each iterate. The authors' code does both, the paper's text neither."""
 
     @property
     def iterations(self) -> int:
@@ -52,7 +52,7 @@ class ZooConfig:
 
 @dataclass(frozen=True)
 class CFZoo(Search):
-    """The fields are the paper's hyperparameters (Table "CF-ZOO hyperparameters"), as in its stress test."""
+    """CF-ZOO with the hyperparameters of the paper's stress test (Table "CF-ZOO hyperparameters")."""
 
     directions: int = 9_001
     """Number of random rays: one query each, and 16 more for each successful ray."""
@@ -69,7 +69,7 @@ class CFZoo(Search):
     seed: int = 0
     """Seed of the random directions and coordinates."""
     sampling: Directions = "mirror"
-    """How directions are restricted to the prior: mirrored into it, or drawn again ("reject", as the paper says)."""
+    """How directions are restricted to the prior: mirrored into it, or drawn again ("reject", as in the paper)."""
 
     presets: ClassVar[dict[str, int]] = {"stress": 9_001, "comparison": 21_000, "thorough": 100_000}
     """The paper's budgets: number of rays, and maximum number of queries of the ZOO phase."""
@@ -93,7 +93,7 @@ class CFZoo(Search):
         return ZooConfig(self.max_queries, self.c, self.eta, self.h)
 
     def run(self, batch: QuestionBatch, limits: Limits = NO_LIMITS) -> list[Finding]:
-        """Search for all questions of a batch; at least half of a query limit is left to ZOO-ADAM."""
+        """Return one finding per question; ZOO-ADAM gets at least half of a limit of queries."""
         budget = Budget(batch, limits)
         reserved = budget.reserve(0.5)
         start = search_rays(
@@ -106,7 +106,7 @@ class CFZoo(Search):
 
 @dataclass(frozen=True, eq=False)
 class Region:
-    """The search regions of Q questions: boxes of scaled changes z around 0, and units in which y = z / unit."""
+    """The search regions of Q questions: boxes of scaled changes z around 0, and the units of y = z / unit."""
 
     low: np.ndarray  # (Q, d), <= 0
     high: np.ndarray  # (Q, d), >= 0
@@ -151,8 +151,8 @@ def search_rays(budget: Budget, *, directions: int, steps: int, seed: int, how: 
 def infer_signs(budget: Budget) -> np.ndarray:
     """Return the directional prior (Q, d): +1 (only increase), -1 (only decrease) or 0 (both).
 
-    It points from the command to the front point with the largest margin. An objective that has no room in that
-    direction is not restricted, since no ray could follow it.
+    It points from the command to the front point with the largest margin. An objective without room in that direction
+    is not restricted, because no ray could follow it.
     """
     batch = budget.batch
     signs = np.zeros((batch.num_questions, batch.dim))
@@ -174,7 +174,7 @@ def infer_signs(budget: Budget) -> np.ndarray:
 
 
 def unit_directions(seed: int, count: int, signs: np.ndarray, free: np.ndarray, how: Directions) -> np.ndarray:
-    """Return Gaussian directions within the prior as unit vectors (count, d); 0 in objectives that are not free.
+    """Return Gaussian directions within the prior as unit vectors (count, d), which are 0 in locked objectives.
 
     Mirroring wrong signs gives the same distribution as rejection, without its cost.
     """
@@ -240,7 +240,7 @@ def bisect(
 
 
 def refine(budget: Budget, start: np.ndarray, config: ZooConfig, seed: Seed, region: Region | None = None) -> None:
-    """Descend from start (Q, d) for all questions together, as far as their queries reach."""
+    """Descend from start (Q, d) for all questions together, until their queries are used up."""
     region = Region.whole(budget.batch) if region is None else region
     iterations = np.minimum(np.maximum(budget.left - 1, 0) // 3, config.iterations)
     budget.cut |= iterations < config.iterations
@@ -272,7 +272,7 @@ def _descend(
 ) -> None:
     """Descend in the units of the region; the budget keeps the closest valid point.
 
-    An iteration is one call of the policy: the query of the updated point is made with the next iteration's two.
+    An iteration calls the policy once: the updated point is queried together with the two points of the next iteration.
     """
     batch, rows = budget.batch, budget.rows[who]
     y = start / region.unit[rows]

@@ -1,8 +1,8 @@
 """Exact: the closest command up to a proven gap, or a proof that the search region holds no valid command.
 
-For networks: branch and bound over boxes of commands, with an incumbent that walks along the decision boundary. For
-tables of values: a few small quadratic problems. For a few commands of whole numbers: a query of each, which needs no
-white-box policy.
+Networks are proven by branch and bound over boxes of commands; the incumbent comes from walks along the decision
+boundary. Tables of values need a few small quadratic problems. If commands are whole numbers and few, each is queried,
+which needs no white-box policy.
 """
 
 from dataclasses import dataclass, replace
@@ -30,26 +30,26 @@ from paretofoil.search.trust_region import NetworkMargins, walk
 _NUM_STARTS = 6
 """Points of the scan from which walks start."""
 _POLISHES, _CLOSER = 6, 5e-5
-"""How often random changes around the incumbent are tried, and by what share of its distance they are closer."""
+"""How often random changes around the incumbent are tried, and by which share of its distance they are closer."""
 _QUICK_BOXES = 100
 """If no walk found an incumbent, a proof of infeasibility with this many boxes is tried before other walks."""
 _PATIENCE = 32
-"""After this many batches of boxes, incumbents without the slack are accepted, because it may exceed the gap."""
+"""After this many batches of boxes, incumbents without the slack are accepted, because the slack may exceed the gap."""
 _EASY = 1 << 26
-"""Products of an easy proof, which the compiled form does in one call."""
+"""A proof with at most this many products is easy: the compiled form does it in one call."""
 _SLACK_SHARE = 2e-4
-"""Least slack of a proof about action values, as a share of kappa, which scales with the values."""
+"""Least slack of a proof about action values, as a share of kappa, because kappa scales with the values."""
 _TABLE_TOLERANCE = 1e-6
 """Gap of a proof about a table in float64."""
 _TABLE_GAP, _TABLE_SHARE = 1e-3, 0.01
-"""Gap of a proof about a table in float32: at most this distance, and at most this share of the distance."""
+"""Gap of a proof about a table in float32: at most this distance, and at most this share of the answer's distance."""
 _TABLE_SLACK = 1e-9
 """Slack of proofs about tables, as a share of the largest value."""
 _POINTS_AT_ONCE = 4096
 """Commands of an enumeration that are queried together."""
 
 _Starts = tuple[np.ndarray, np.ndarray]
-"""Changes (N, d) from which walks start, and whether the policy was queried there and the foil wins (N,)."""
+"""Changes (N, d) from which walks start, and which are known to be valid (N,)."""
 
 
 @dataclass(frozen=True)
@@ -65,8 +65,9 @@ class Exact(Search):
     seed: int = 0
     """Seed of the warm start."""
     slack: float = SLACK
-    """Smallest allowance for the difference between the deployed policy and its float64 network, in margins. Answers
-    exceed kappa by it, and proofs hold up to it. It grows if queries at random commands show a larger difference."""
+    """Smallest allowance, in margins, for the difference between the deployed policy and its float64 network. Answers
+    exceed kappa by the allowance, and proofs hold for differences up to it. It grows if queries at random commands show
+    a larger difference."""
     start: Search | None = None
     """Search of the warm start; None starts from a scan of the region."""
 
@@ -96,7 +97,7 @@ class Exact(Search):
         return [self._prove(batch, row, starts[row], limits, *spent[row]) for row in range(batch.num_questions)]
 
     def _warm_start(self, batch: QuestionBatch, limits: Limits) -> list[_Starts]:
-        """Return the scaled changes (N, d) of each question from which walks start, and which are valid.
+        """Return, for each question, the scaled changes (N, d) from which walks start, and which are valid.
 
         The warm start takes at most half of the limits.
         """
@@ -114,7 +115,7 @@ class Exact(Search):
     def _prove(
         self, batch: QuestionBatch, row: int, starts: _Starts, limits: Limits, seconds: float, queries: int
     ) -> Finding:
-        """Prove one question from its warm start; `seconds` and `queries` are what the warm start took."""
+        """Return the finding for one question; `seconds` and `queries` were spent on its warm start."""
         began = now()
         deadline = np.inf if limits.seconds is None else began + limits.seconds - seconds
         question = batch.questions[row]
@@ -126,7 +127,7 @@ class Exact(Search):
         least = min(self.slack, _SLACK_SHARE * kappa) if kappa and tells_values(question.policy) else self.slack
         slack = slack_for(measured, batch.clearance, least)
         parts = region_facets(question), whole_grid(question)
-        safe = Claim(network.with_rounding(None), *question.room, kappa + slack, batch.norm, *parts)
+        safe = Claim(network.without_rounding(), *question.room, kappa + slack, batch.norm, *parts)
         bare = replace(safe, level=kappa + max(slack / 10, batch.clearance))
         left = None if limits.queries is None else max(0, limits.queries - queries - PROBES)
         budget = Budget(batch, rows=np.array([row]), most=left)
@@ -205,7 +206,7 @@ def _directions(dim: int) -> np.ndarray:
 
 
 def _contradicted(batch: QuestionBatch, row: int, allowed: Allowance, lower: float) -> bool:
-    """Return whether any margin of the deployed policy that was queried contradicts the proof."""
+    """Return whether a queried margin of the deployed policy contradicts the proof."""
     z, margins = batch.evidence(row)
     valid = (margins >= batch.questions[row].kappa) & batch.holds(np.full(len(z), row), z)
     closer = batch.distances(z[valid]).min(initial=np.inf) < lower * (1 - 1e-12)
@@ -228,15 +229,15 @@ def _stop(proof: Proof, certificate: Certificate, *, cut: bool) -> Stop:
 class _Incumbent:
     """The closest change that is valid on the deployed policy.
 
-    Changes with a margin of at least kappa plus the slack (`safe`) are preferred. Others (`bare`) must be closer by
-    `worth` to replace them.
+    Changes with a margin of at least kappa plus the slack (`safe`) are preferred. Other changes (`bare`) replace them
+    only if they are closer by `worth`.
     """
 
     def __init__(self, budget: Budget, safe: Claim, bare: Claim, deviation: float, effort: Effort) -> None:
         self.budget, self.safe, self.bare, self.effort = budget, safe, bare, effort
         self.deviation = deviation
         self.calls = 0
-        self.missed = False  # whether a query was refused without which the proof cannot close
+        self.missed = False  # whether a query was refused that the proof needs to close
 
     @property
     def question(self) -> Question:
@@ -247,7 +248,7 @@ class _Incumbent:
         return float(self.budget.distance[0])
 
     def undecidable(self, claim: Claim) -> bool:
-        """Return whether rounding errors prevent a complete proof: a point that it must exclude cannot be excluded."""
+        """Return whether rounding errors prevent a complete proof, because a point cannot be excluded that must be."""
         point = np.zeros((1, self.budget.batch.dim))  # the command itself, if no other is known
         if self.scaled_change is not None:
             point = (self.scaled_change * self.effort.goal(self.distance) / self.distance)[None]
@@ -263,7 +264,7 @@ class _Incumbent:
         return self.budget.scaled_change[0].copy() if np.isfinite(self.distance) else None
 
     def settle(self, claim: Claim, effort: Effort, starts: np.ndarray) -> Proof:
-        """Walk from the starts (N, d) and prove in one compiled call, if the claim is covered and the proof is easy."""
+        """Walk from the starts (N, d) and prove in one compiled call, if the claim is covered and the proof easy."""
         unsettled = Proof(0.0, 0, Stop.COMPLETE)
         if claim.chain is None or now() >= effort.deadline:
             return unsettled
@@ -361,10 +362,7 @@ class _Incumbent:
 
 
 def _enumerate(batch: QuestionBatch, row: int, commands: np.ndarray, limits: Limits) -> Finding:
-    """Query all commands (N, d) of a region, the closest first, until one is valid for sure.
-
-    The policy itself is queried at each command, and its noise is its only uncertainty.
-    """
+    """Query all commands (N, d) of a region, the closest first, until one is valid in spite of the policy's noise."""
     began, deadline, question = now(), limits.deadline(), batch.questions[row]
     distances = question.space.distance(commands, question.command, question.norm)
     lower, upper, change, done = np.inf, np.inf, None, 0
@@ -400,7 +398,7 @@ def _enumerate(batch: QuestionBatch, row: int, commands: np.ndarray, limits: Lim
 
 
 def _prove_by_table(batch: QuestionBatch, row: int, policy: TabularPolicy, limits: Limits) -> Finding:
-    """Query the nearest preferences of all polytopes, and prove that none are nearer."""
+    """Query the nearest preferences of all polytopes, and prove that no others are nearer."""
     began, question = now(), batch.questions[row]
     if not question.space.simplex:
         raise InvalidInput.expected("preferences (CommandSpace.preferences) for a table of values", "a box of commands")

@@ -1,4 +1,4 @@
-"""The registry of searches, by name: the command line, the page, studies and "auto" read it.
+"""The registry of searches by name, for the command line, the page, studies and "auto".
 
 A search is imported when it is first used. Other packages add searches by an entry point of the group
 `paretofoil.searches`: a function without arguments that calls `register_search`. Entry points are read when the names
@@ -22,7 +22,7 @@ AUTO = "auto"
 AUTO_SECONDS = 10.0
 """Time limit per question of "auto", unless another one is given."""
 PLUGINS = "paretofoil.searches"
-"""The group of the entry points of other packages."""
+"""The group of entry points by which other packages add searches."""
 
 
 @dataclass(frozen=True)
@@ -78,7 +78,7 @@ def methods() -> list[Method]:
 
 
 def find_method(name: str) -> Method:
-    """Return the search that is registered under a name, or under the part before ":" if the rest is its preset."""
+    """Return the search with a registered name, or with a name of the form "name:preset"."""
     if name not in _methods:
         _load_plugins()
     if name in _methods:
@@ -95,9 +95,9 @@ def search_classes() -> "dict[str, type[Search]]":
 
 
 def choose_search(search: "str | Search", policy: Any, seed: int = 0, *, finite: bool = False) -> "Search":
-    """Return a search by its name; "auto" is `exact` for white-box policies and `boundary` for black-box policies.
+    """Return a search by its name. "auto" is `exact` for white-box policies and `boundary` for black-box policies.
 
-    If all commands can be queried, because they are few (`finite`), "auto" is `exact` for black-box policies, too.
+    If commands are few enough to query all of them (`finite`), "auto" is `exact` for black-box policies, too.
     """
     if not isinstance(search, str):
         if isinstance(search, type) or not callable(getattr(search, "run", None)):
@@ -112,7 +112,7 @@ def choose_search(search: "str | Search", policy: Any, seed: int = 0, *, finite:
 
 
 def choose_limits(search: "str | Search", limits: Limits) -> Limits:
-    """Return the limits of a question. If no time limit is given, "auto" has a default one, other searches none."""
+    """Return the limits of a question; "auto" has a default time limit, and other searches have none."""
     if search != AUTO or limits.seconds is not None:
         return limits
     return replace(limits, seconds=AUTO_SECONDS)
@@ -120,7 +120,7 @@ def choose_limits(search: "str | Search", limits: Limits) -> Limits:
 
 @cache
 def _load_plugins() -> None:
-    """Call the entry points of other packages, once; warn of those that fail."""
+    """Call the entry points of other packages once, and warn of those that fail."""
     for plugin in entry_points(group=PLUGINS):
         try:
             plugin.load()()

@@ -26,34 +26,34 @@ Linear = tuple[np.ndarray, np.ndarray]  # margins (n, K) and their slopes (n, K,
 
 
 class Oracle(ABC):
-    """Evaluates the margins over K rivals for N walks, and holds the settings of these walks."""
+    """The margins over K rivals at the points of N walks, and the settings of these walks."""
 
     above: ClassVar[float]
     """Added to the level in linearised problems, so that the true margins reach the level."""
     worth: ClassVar[tuple[float, float]]
-    """A step of a valid walk must reduce the distance by this share, and by this amount."""
+    """A step of a valid walk must reduce the distance by this share plus this amount."""
     shortest: ClassVar[float]
     """A walk ends when its trust region is smaller than this."""
     sees_ahead: ClassVar[bool]
-    """Whether aims are linearised before they are tried, because evaluations cost no queries."""
+    """Whether margins are linearised at an aim before it is tried, because evaluations cost no queries."""
     memory: ClassVar[tuple[tuple[int, int], ...]]
-    """For each step, the slots that store the half-spaces of the previous point and of a failed aim, in rotation."""
+    """For each step, in rotation: the slots for the half-spaces of the previous point and of a failed aim."""
 
     def __init__(self, low: np.ndarray, high: np.ndarray, level: np.ndarray, norm: Norm) -> None:
         self.low, self.high = low, high  # (N, d)
         self.level, self.norm = level, norm  # (N,): the smallest margin of a valid change
 
     def open(self) -> np.ndarray:
-        """Return which walks (N,) can be evaluated further."""
+        """Return which walks (N,) may go on."""
         return np.ones(len(self.level), dtype=bool)
 
     @abstractmethod
     def margins(self, rows: np.ndarray, z: np.ndarray) -> np.ndarray:
-        """Return the margins (n, K) at changes z (n, d) of walks, given by number (n,); -inf where no query is left."""
+        """Return the margins (n, K) of the walks `rows` (n,) at changes z (n, d); -inf where no query is left."""
 
     @abstractmethod
     def linearise(self, rows: np.ndarray, z: np.ndarray, trust: np.ndarray, margins: np.ndarray | None) -> Linear:
-        """Return margins and slopes at changes z (n, d), given trust radii (n,) and the margins, if they are known."""
+        """Return margins and slopes at changes z (n, d), given trust radii (n,) and the margins, if known."""
 
 
 class QueriedMargins(Oracle):
@@ -122,8 +122,8 @@ def walk(
 class _Walks:
     """Walks that repeatedly project 0 onto linearised half-spaces, within trust regions.
 
-    They remember the half-spaces of earlier points and of failed steps: in a corner between rivals, and where a hidden
-    unit switches and the margins have a kink, a step along the boundary needs both sides.
+    They remember the half-spaces of earlier points and of failed steps. In a corner between rivals, and at a kink of
+    the margins, a step along the boundary needs the half-spaces of both sides.
     """
 
     def __init__(self, oracle: Oracle, z: np.ndarray, margins: np.ndarray | None, trust: float) -> None:
@@ -145,7 +145,7 @@ class _Walks:
         return np.where(self.least >= self.oracle.level, length(self.z, self.oracle.norm), np.inf)
 
     def step(self, before: int, failed: int) -> bool:
-        """Try points up to the aims and move to the best. Linearise there or, if none is better, at the aim.
+        """Try points on the way to the aims and move to the best. Linearise there or, if none is better, at the aim.
 
         Return False if all walks have ended.
         """
@@ -193,7 +193,7 @@ class _Walks:
         return going
 
     def _aim(self, rows: np.ndarray, low: np.ndarray, high: np.ndarray) -> np.ndarray:
-        """Return the solutions (n, d) of the linearised problems: nearest to 0, or to a walk that is not valid."""
+        """Return the solutions (n, d) of the linearised problems: nearest to 0, or to the walk if it is not valid."""
         z, slopes, level = self.z[rows], self.slopes[rows], self.oracle.level[rows, None]
         least, trust = self.least[rows, None], self.trust[rows, None]
         here = (slopes * z[:, None, None, :]).sum(axis=3)  # (n, slots, K)
@@ -208,7 +208,7 @@ class _Walks:
         return clip(aims + base, low, high)
 
     def _corrected(self, rows: np.ndarray, aims: np.ndarray, margins: np.ndarray, slopes: np.ndarray) -> np.ndarray:
-        """Return the aims (n, d), moved so that the linearisation of the lowest margin there reaches the level."""
+        """Return the aims (n, d), moved until the linearised lowest margin reaches the level."""
         if not margins.shape[1]:
             return aims
         each, lowest = np.arange(len(rows)), margins.argmin(axis=1)

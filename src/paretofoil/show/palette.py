@@ -13,7 +13,7 @@ from textwrap import fill
 from typing import TYPE_CHECKING, Any
 
 from paretofoil.core.errors import InvalidInput
-from paretofoil.core.files import check_file, write_whole
+from paretofoil.core.files import check_file, write_atomically
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
@@ -135,5 +135,5 @@ def save_figure(figure: "Figure", path: str | Path | None) -> "Figure":
     if path is not None:
         file, picture = Path(path), io.BytesIO()
         figure.savefig(picture, format=file.suffix[1:].lower())
-        write_whole(file, picture.getvalue())
+        write_atomically(file, picture.getvalue())
     return figure

@@ -1,4 +1,4 @@
-"""Cases: the questions of a study, identified so that any process can ask them again."""
+"""Cases: the questions of a study, with identifiers from which any process can make them again."""
 
 from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass
@@ -39,8 +39,8 @@ class Case:
 class CaseRule:
     """Which cases a study asks; None means no restriction.
 
-    The stress test (`STRESS`) asks every front command x every step of its greedy rollout x every valid foil. The
-    paper's white-box comparison (`COMPARISON`) is a subset of it.
+    The stress test (`STRESS`) asks about every front command, every step of its greedy rollout and every valid foil.
+    The paper's white-box comparison (`COMPARISON`) is a subset.
     """
 
     commands: int | None = None
@@ -48,11 +48,11 @@ class CaseRule:
     steps: int | None = None
     """Maximum number of steps of an episode, from its start."""
     foils: int | None = None
-    """Maximum number of foils per decision, most probable first; of directions of continuous actions, the first."""
+    """Maximum number of foils per decision, most probable first. For continuous actions, the first directions."""
     box: Box = DEFAULTS.box
     """Search region: commands that can still be fulfilled, or the paper's whole box."""
     outcomes: tuple[str, ...] = ()
-    """Outcomes of the episode as foils, instead of actions: "treasure >= 50"; `Case.foil` is the number of one."""
+    """Outcomes of the episode as foils instead of actions: "treasure >= 50". `Case.foil` is the index of an outcome."""
 
     def __post_init__(self) -> None:
         for text in self.outcomes:
@@ -64,9 +64,9 @@ class CaseRule:
         Options(box=self.box)  # checks it
 
     def pick_foils(self, policy: Policy | Actor, decision: Decision, foils: Sequence[int]) -> Sequence[int]:
-        """Return the chosen foils in the order of the actions. Of equally probable foils, the first are chosen.
+        """Return the foils to ask about, in the order of the actions. Of equally probable foils, the first are chosen.
 
-        The policy is queried for each decision separately: rounding in a batch could change the order.
+        The policy is queried for each decision separately, because rounding in a batch could change the order.
         """
         if self.foils is None or len(foils) <= self.foils:
             return foils
@@ -115,7 +115,7 @@ class OutcomeQuestion:
     box: Box
 
     def answer(self, search: Exact) -> Answer:
-        """Return the answer, which depends on the search's number of boxes and not on time."""
+        """Return the answer, which depends on the search's limit of boxes but not on time."""
         options = Options(box=self.box)
         foil = outcome(self.outcome)
         return explain_outcome(self.agent, self.decision, foil, "exact", NO_LIMITS, options, search.max_boxes)

@@ -1,4 +1,7 @@
-"""Engines (processes of this machine, Dask, Ray): start items one by one, and give up after repeated failures."""
+"""Engines that run the work of studies: processes of this machine, Dask or Ray.
+
+Items are started one by one. Items of failed workers are started again, until workers fail several times in a row.
+"""
 
 import logging
 import os
@@ -19,11 +22,11 @@ from paretofoil.core.errors import InvalidInput
 log = logging.getLogger(__name__)
 
 PATIENCE = 30.0
-"""Seconds until a cluster that does not answer, or that has no worker, is an error."""
+"""Seconds after which a cluster without an answer or without workers is an error."""
 LOOK = 2.0
-"""Seconds between two looks at the number of workers: they come and go."""
+"""Seconds between two counts of the workers, whose number may change."""
 MAX_FAILURES = 3
-"""How often in a row workers may fail without a finished item in between."""
+"""Largest number of worker failures without a finished item in between."""
 
 Item = TypeVar("Item")
 Result = TypeVar("Result")
@@ -34,11 +37,11 @@ class WorkersFailed(ChildProcessError):
 
 
 class EngineFailure(Exception):
-    """A failure that loses all running items: the engine must be started again. The text is the reason."""
+    """A failure that loses all running items, so that the engine must be started again. The text is the reason."""
 
 
 class ItemFailure:
-    """Takes the place of a result: the worker of this item failed."""
+    """Stands for the result of an item whose worker failed."""
 
     def __init__(self, error: Exception) -> None:
         self.reason = type(error).__name__
@@ -51,7 +54,7 @@ class FailureCounter:
         self.total = self._in_a_row = 0
 
     def add(self, reason: str) -> None:
-        """Count one failure; raise an error if there were too many in a row."""
+        """Count a failure; raise an error after too many in a row."""
         self.total += 1
         self._in_a_row += 1
         log.warning("workers failed (%s): their items are started again", reason)
@@ -62,12 +65,12 @@ class FailureCounter:
             )
 
     def reset(self) -> None:
-        """Note that an item was finished."""
+        """Start a new row of failures, because an item was finished."""
         self._in_a_row = 0
 
 
 class _Engine(Protocol):
-    """What runs items: return how many fit, `start` one, and `wait` for a result or a failure."""
+    """Runs items: `threads` is how many at a time, `start` starts one, and `wait` returns a result or a failure."""
 
     def threads(self) -> int: ...
 
@@ -77,7 +80,7 @@ class _Engine(Protocol):
 
 
 class Pending(Generic[Item]):
-    """Items without a result. They are taken one by one; those of failed workers come again after all others."""
+    """Items without a result, to be taken one by one. Items of failed workers are taken again after all others."""
 
     def __init__(self, items: Iterable[Item]) -> None:
         self._new, self._failed = enumerate(items), deque[tuple[int, Item]]()
@@ -91,14 +94,20 @@ class Pending(Generic[Item]):
         return pair
 
     def retry(self, *numbers: int) -> None:
-        """Take running items again, in this order, after all others."""
+        """Queue running items again, in this order, behind all others."""
         self._failed.extend((number, self.running.pop(number)) for number in numbers)
 
 
 def run_items(
     engine: str, work: Callable[[Item], Result], items: Iterable[Item], workers: int, address: str | None
 ) -> Generator[tuple[int, Result], None, None]:
-    """Yield (index, result) of each item when it is finished. Items are taken when a worker needs one."""
+    """Yield the index and the result of each item when it is finished. An item is taken when a worker needs it.
+
+    A single local worker is this process itself.
+    """
+    if engine == "local" and workers == 1:
+        yield from ((number, work(item)) for number, item in enumerate(items))
+        return
     first = list(islice(items := iter(items), workers))
     if not first:
         return
@@ -113,14 +122,14 @@ def run_items(
             pending.retry(*reversed(pending.running))  # the oldest, which probably killed its worker, comes last
 
 
-def _open_engine(engine: str, workers: int, address: str | None) -> AbstractContextManager["_Engine"]:
+def _open_engine(engine: str, workers: int, address: str | None) -> AbstractContextManager[_Engine]:
     if engine == "local":
         return local_processes(workers)
     return (dask_cluster if engine == "dask" else ray_cluster)(workers, address)
 
 
 def _run_pending(
-    cluster: "_Engine", work: Callable[[Item], Result], pending: Pending[Item], failures: FailureCounter
+    cluster: _Engine, work: Callable[[Item], Result], pending: Pending[Item], failures: FailureCounter
 ) -> Generator[tuple[int, Result], None, None]:
     """Yield results as they are finished.
 
@@ -157,11 +166,8 @@ def _run_pending(
 
 
 @contextmanager
-def local_processes(workers: int) -> Iterator[_Engine]:
-    """Yield processes of this machine, which end if the study is stopped; a single worker is this process itself."""
-    if workers == 1:
-        yield _Alone()
-        return
+def local_processes(workers: int) -> Iterator["_Processes"]:
+    """Yield processes of this machine, which end if the study is stopped."""
     from joblib.externals.loky import get_reusable_executor
 
     threads = dict.fromkeys(("OMP_NUM_THREADS", "OPENBLAS_NUM_THREADS", "MKL_NUM_THREADS"), "1")
@@ -174,25 +180,8 @@ def local_processes(workers: int) -> Iterator[_Engine]:
         raise
 
 
-class _Alone:
-    """Runs items in this process, one after the other."""
-
-    def __init__(self) -> None:
-        self._items = deque[tuple[Callable, int, Any]]()
-
-    def threads(self) -> int:
-        return 1
-
-    def start(self, work: Callable, number: int, item: object) -> None:
-        self._items.append((work, number, item))
-
-    def wait(self, seconds: float) -> tuple[int, Any]:
-        work, number, item = self._items.popleft()
-        return number, work(item)
-
-
 class _Processes:
-    """Runs items in processes of this machine. All of them end with the first failure."""
+    """Runs items in processes of this machine. The first failure ends all of them."""
 
     def __init__(self, executor: Any, workers: int) -> None:
         self._executor, self._workers = executor, workers
@@ -226,7 +215,7 @@ def _raise_terminated() -> Iterator[None]:
 
 
 def _end_with(parent: int) -> None:
-    """End this worker when its parent is gone. Otherwise workers of a killed study would wait for minutes."""
+    """End this worker when its parent is gone, because workers of a killed study would wait for minutes."""
 
     def watch() -> None:
         while os.getppid() == parent:
@@ -278,8 +267,8 @@ def _local_dask(distributed: Any, workers: int) -> Iterator[Any]:
 class _Dask:
     """Runs items as tasks of a Dask cluster.
 
-    Dask's nannies restart a failed worker, but silently give up on one that is killed before it reports that it is
-    up; a task that kills workers would then wait for ever. A local cluster therefore ends with its first failure.
+    Dask's nannies restart a failed worker, but silently give up on one that is killed before it reports that it runs. A
+    task that kills workers would then wait for ever. A local cluster therefore ends with its first failure.
     """
 
     def __init__(self, client: Any, local: int | None = None) -> None:
@@ -308,8 +297,8 @@ class _Dask:
     async def _fetch(self, number: int, future: Any) -> None:
         """Fetch a result in Dask's thread.
 
-        Dask recomputes a result whose worker fails before the result is fetched. Without workers this never ends, and
-        must not block anything else.
+        Dask recomputes a result if its worker fails before it is fetched. Without workers this never ends, so it must
+        not block anything else.
         """
         try:
             self._finished.put((number, await future, None, "finished"))
@@ -324,7 +313,7 @@ class _Dask:
         return number, result if error is None else self._failure(error, status)
 
     def _failure(self, error: Exception, status: str) -> ItemFailure:
-        """Return a worker's failure; raise an engine failure, or the error of the work itself."""
+        """Return the failure of a worker, or raise that of the engine or the error of the work itself."""
         from distributed import CancelledError, KilledWorker
 
         killed = isinstance(error, KilledWorker)
@@ -356,8 +345,8 @@ def ray_cluster(workers: int, address: str | None) -> Iterator["_Ray"]:
 class _Ray:
     """Runs items as tasks of a Ray cluster, which restarts failed workers.
 
-    A call to a cluster that is gone waits, and Ray ends the whole process after a minute. The cluster's address is
-    therefore tried first.
+    If the cluster is gone, a call waits, and after a minute Ray ends the whole process. The address of the cluster is
+    therefore tried before each call.
     """
 
     def __init__(self, ray: Any, address: str) -> None:
@@ -399,7 +388,7 @@ class _Ray:
 
 
 def _call(work: Callable[[Item], Result], item: Item) -> Result:
-    """Call the work; Ray accepts only functions, the work may be any callable."""
+    """Call the work: Ray accepts only functions, but the work may be any callable."""
     return work(item)
 
 
@@ -407,7 +396,8 @@ def _call(work: Callable[[Item], Result], item: Item) -> Result:
 def _raise_as(kind: type[Exception], prefix: str) -> Iterator[None]:
     """Turn any error into one of this kind, because the libraries raise many kinds, even a plain Exception.
 
-    A local cluster that does not start is an `EngineFailure` and tried again: Ray allows its daemons only 30 s.
+    If a local cluster does not start, this is an `EngineFailure`, and it is tried again: Ray gives its daemons only 30
+    s.
     """
     try:
         yield
@@ -423,7 +413,7 @@ def _require(module: str, extra: str) -> Any:
 
 
 def wait_for_cluster(address: str, seconds: float, *, greets: bool = False) -> None:
-    """Wait until a cluster answers; one that has just been started may refuse connections for a while.
+    """Wait until a cluster answers: it may refuse connections for a while after its start.
 
     Ray itself would wait for minutes, and Dask for ever for a scheduler that hangs.
     """

@@ -1,4 +1,4 @@
-"""A SQLite file that one process writes: locked against other processes, changed in whole transactions only."""
+"""A SQLite file that only one process writes, in whole transactions."""
 
 import os
 import sqlite3
@@ -15,11 +15,11 @@ from paretofoil.core.json import MAX_CHARACTERS, brief_words
 
 
 class StoreError(OSError):
-    """The file could not be written; its previous contents are intact."""
+    """A file could not be written. Its previous contents are intact."""
 
 
 class Database:
-    """The file and its lock. Several threads may use it, one at a time."""
+    """A file and its lock. Several threads may use it, one at a time."""
 
     def __init__(self, path: str | Path) -> None:
         self.path = Path(os.path.realpath(path))  # links to the same file share one lock
@@ -45,7 +45,9 @@ class Database:
                 f"expected {self.path} to be free, got a file that another process is writing; wait for it, or stop it"
             ) from None
         except OSError as error:
-            raise StoreError(f"expected a place to write {self.path}, got: {error.strerror or error}") from None
+            raise StoreError(
+                f"expected a folder in which {self.path} can be written, got: {error.strerror or error}"
+            ) from None
 
     @contextmanager
     def reading(self) -> Iterator[sqlite3.Connection]:
@@ -93,7 +95,7 @@ def open_to_read(path: Path, what: str) -> Iterator[sqlite3.Connection]:
         connection.close()
 
 
-def check_whole(connection: sqlite3.Connection, path: Path) -> None:
+def check_intact(connection: sqlite3.Connection, path: Path) -> None:
     """Raise an error if pages of the file are damaged."""
     [first, *_] = [str(line) for (line,) in connection.execute("PRAGMA quick_check(1)")]
     if first != "ok":
@@ -103,7 +105,7 @@ def check_whole(connection: sqlite3.Connection, path: Path) -> None:
 def has_tables(connection: sqlite3.Connection, statements: str) -> bool:
     """Return whether a file holds exactly the tables of these statements, and no view, index or trigger.
 
-    Views and triggers are programs, possibly endless ones: a file with any is not read.
+    Views and triggers are programs that may never end. A file with a view or a trigger is not read.
     """
     return _layout(connection) == _layout_of(statements)
 

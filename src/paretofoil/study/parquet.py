@@ -1,4 +1,4 @@
-"""Rows as Parquet: a study as it is published, small, with its configuration and runs."""
+"""Studies as Parquet files: the rows with the configuration and the runs, small enough to publish."""
 
 import io
 import json
@@ -8,16 +8,16 @@ from pathlib import Path
 from typing import Any
 
 from paretofoil.core.errors import InvalidInput
-from paretofoil.core.files import write_whole
+from paretofoil.core.files import write_atomically
 from paretofoil.core.json import brief_words, read_document, read_value
 from paretofoil.study.store import Row, Run, read_about, read_row, read_rows, read_runs
 from paretofoil.study.study import read_configuration
 from paretofoil.study.table import rows_table
 
 ABOUT = b"paretofoil"
-"""Key of the configuration and the runs in the file's metadata."""
+"""The key in the file's metadata under which configuration and runs are stored."""
 MAX_ROWS, MAX_COLUMNS, MAX_BYTES = 500_000, 100, 1 << 30
-"""Limits of a file that is read: a small file can hold many equal rows."""
+"""Limits of a file that is read, because a small file can hold many equal rows."""
 
 
 @dataclass(frozen=True, eq=False)
@@ -43,12 +43,12 @@ def export_parquet(study: str | Path, path: Path, *, answers: bool = True) -> in
 
 
 def write_parquet(path: Path, columns: Mapping[str, Sequence[Any]], about: Mapping[str, Any]) -> None:
-    """Write columns, and `about` as metadata."""
+    """Write columns to a file, with `about` as its metadata."""
     pyarrow, parquet = require_pyarrow()
     file = io.BytesIO()
     table = pyarrow.table(columns).replace_schema_metadata({ABOUT: json.dumps(about)})
     parquet.write_table(table, file, compression="zstd", compression_level=9)
-    write_whole(path, file.getvalue())
+    write_atomically(path, file.getvalue())
 
 
 def open_parquet(path: Path, what: str) -> tuple[Any, Any]:
@@ -64,9 +64,9 @@ def open_parquet(path: Path, what: str) -> tuple[Any, Any]:
             _check_limit(path, "columns", about.num_columns, MAX_COLUMNS)
             _check_limit(path, "bytes", stored, MAX_BYTES)
             if any(map(pyarrow.types.is_dictionary, file.schema_arrow.types)):
-                raise InvalidInput.expected(f"{path} with plain columns", "a dictionary-encoded column")
+                raise InvalidInput.expected(f"{path} without dictionary encoding", "a dictionary-encoded column")
             batches, size = [], 0
-            # No row is larger than all that is stored: each part stays within the limit, however well it is packed.
+            # No row is larger than all that is stored, so that each part stays within the limit.
             for batch in file.iter_batches(max(1, min(10_000, MAX_BYTES // max(stored, 1)))):
                 size += batch.nbytes
                 _check_limit(path, "bytes", size, MAX_BYTES)

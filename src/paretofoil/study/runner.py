@@ -1,4 +1,4 @@
-"""The runner: answers the open questions of a study in chunks, locally or on a cluster, and writes each chunk."""
+"""Run studies: answer the open questions in chunks, on this machine or on a cluster, and write each chunk."""
 
 import logging
 import os
@@ -30,9 +30,9 @@ log = logging.getLogger(__name__)
 
 MAX_WORKERS = 10_000
 CASES_AT_ONCE = 4_096
-"""Number of cases that are listed, and whose questions wait in memory, at a time."""
+"""Number of cases whose questions are in memory at a time."""
 _TIMINGS = re.compile(r'(?<!\\)("seconds": )[-+.\w]+')
-"""Timings in the JSON of an answer; they become 0, so that rows are the same in every run."""
+"""Timings in the JSON of an answer. They are set to 0, so that rows are equal in every run."""
 EngineName = Literal["local", "dask", "ray"]
 Item = TypeVar("Item")
 Result = TypeVar("Result")
@@ -40,7 +40,7 @@ Result = TypeVar("Result")
 
 @dataclass(frozen=True, eq=False)
 class Chunk:
-    """Questions about one agent for one search, with everything that a worker needs to answer them."""
+    """Questions about one agent for one search, with all that a worker needs to answer them."""
 
     label: str
     search: Search
@@ -95,7 +95,7 @@ def run_study(
     chunk: int | None = None,
     show: Callable[[StudyProgress], None] | None = None,
 ) -> StudyProgress:
-    """Answer the questions that have no row in the file yet. A study that was stopped or killed is continued.
+    """Answer the questions of a study that have no row in the file yet. This also continues a stopped study.
 
     A crash loses only the running chunks, of `chunk` questions each; the default size depends on the search.
     """
@@ -138,7 +138,7 @@ def resume_study(path: str | Path, **options: Any) -> StudyProgress:
 
 
 def _open_chunks(study: Study, hashes: Mapping[str, str], store: Store, chunk: int | None) -> Iterator[Chunk]:
-    """Yield the unanswered questions of a study in chunks. Only `CASES_AT_ONCE` cases are in memory."""
+    """Yield the open questions of a study in chunks. At most `CASES_AT_ONCE` cases are in memory."""
     for agent in study.agents:
         cases = study.cases(agent)
         while part := list(islice(cases, CASES_AT_ONCE)):
@@ -182,7 +182,7 @@ def _answers(chunk: Chunk) -> list[Answer]:
 
 
 def _check_engine(engine: str, workers: int | None, address: str | None) -> int:
-    """Return the number of workers: by default one per core that this process may use. Refuse wrong settings."""
+    """Check the settings, and return the number of workers: by default one per core that this process may use."""
     if engine not in get_args(EngineName):
         raise InvalidInput.expected(f"an engine among {', '.join(get_args(EngineName))}", repr(engine))
     if address is not None and engine == "local":
@@ -213,7 +213,7 @@ def run_all(
 
 
 def _on_one_thread(work: Callable[[Item], Result], item: Item) -> Result:
-    """Do the work of a worker on one thread, because rows must not depend on the number of threads."""
+    """Do the work in one thread, because rows must not depend on the number of threads."""
     with one_thread():
         return work(item)
 

@@ -1,4 +1,4 @@
-"""The SQLite file of a study: one row per finished case and search. A file of other contents is refused."""
+"""The SQLite file of a study, with one row per finished case and search. Files with other contents are refused."""
 
 import hashlib
 import json
@@ -16,7 +16,7 @@ from paretofoil.core.answer import Answer, Status
 from paretofoil.core.errors import InvalidInput
 from paretofoil.core.json import Count, brief, read_document, read_value
 from paretofoil.study.case import Case
-from paretofoil.study.database import Database, StoreError, check_whole, has_tables, open_to_read
+from paretofoil.study.database import Database, StoreError, check_intact, has_tables, open_to_read
 from paretofoil.study.study import check_same, read_configuration
 
 SCHEMA = "paretofoil/study/6"
@@ -52,7 +52,7 @@ NonNegative = Annotated[float, msgspec.Meta(ge=0.0)]
 
 @dataclass(frozen=True)
 class Row:
-    """The answer to one case by one search. Everything but `seconds` is the same in every run."""
+    """The answer of one search to one case. All values but `seconds` are equal in every run."""
 
     case: Case
     search: str
@@ -63,9 +63,9 @@ class Row:
     """Scaled distance of the closest command, before it is rounded to the quoted one; None if none was found."""
     queries: Count
     answer: str
-    """The whole answer as JSON, with all timings set to 0."""
+    """The whole answer as JSON, with timings set to 0."""
     seconds: NonNegative
-    """Wall time: the time of its chunk divided by the number of questions."""
+    """Wall time: that of the chunk, divided by its number of questions."""
 
     @property
     def found(self) -> bool:
@@ -83,7 +83,7 @@ class Row:
 
 @dataclass(frozen=True)
 class Run:
-    """One call of `run_study` that finished questions; a study that was stopped and resumed has several."""
+    """One call of `run_study`. A study that was stopped and resumed has several runs."""
 
     engine: str
     workers: Count | None
@@ -108,7 +108,7 @@ def read_row(stored: Mapping[str, Any], path: Path) -> Row:
     """Return a row of a SQLite or Parquet file, with the column names and status values of any version."""
     values = {OLD_COLUMNS.get(name, name): value for name, value in stored.items()}
     values["status"] = OLD_STATUSES.get(str(values.get("status")), values.get("status"))
-    answer = _read_text(values.get("answer"), f"an answer in {path}")  # its length exceeds that of other texts
+    answer = _read_text(values.get("answer"), f"an answer in {path}")  # may be longer than other texts
     case = {field.name: values.get(field.name) for field in fields(Case)}
     return replace(read_value(Row, {**values, "case": case, "answer": ""}, f"a row of {path}"), answer=answer)
 
@@ -137,7 +137,7 @@ class Store(AbstractContextManager["Store"]):
     def _begin(self, configuration: Mapping[str, Any], about: Mapping[str, Any]) -> None:
         """Create the tables of a new file, or check that an existing one holds the same study.
 
-        A file without answers, which a failed start leaves, is written anew.
+        A file without answers, which a failed start may leave, is written again.
         """
         with self._database.writing() as connection:
             if not self._database.make_tables(TABLES):
@@ -192,13 +192,13 @@ class Store(AbstractContextManager["Store"]):
 
 
 def read_about(path: str | Path) -> dict[str, Any]:
-    """Return the configuration of a study and its agents' sources, also while the study runs."""
+    """Return the configuration of a study and the sources of its agents. The study may be running."""
     with _reading(path) as (_, about):
         return about
 
 
 def read_runs(path: str | Path) -> list[Run]:
-    """Return the runs of a study in order. A run that was stopped immediately has no answers."""
+    """Return the runs of a study in order. A run that was stopped at once has no answers."""
     with _reading(path) as (connection, _):
         what, runs = f"the machine of a run of {path}", []
         for row in _select(connection, "run ORDER BY number"):
@@ -219,11 +219,11 @@ def each_row(path: str | Path) -> Iterator[Row]:
 
 
 def _each_row(connection: sqlite3.Connection, path: Path) -> Iterator[Row]:
-    """Yield all rows in order. Raise an error for a row with a wrong checksum; old files have no checksums."""
+    """Yield all rows in order. A wrong checksum is an error; old files have no checksums."""
     for stored in _select(connection, "answer ORDER BY agent, search, front, 4, foil"):  # 4: step, once called time
         checksum = stored.pop("checksum", None)
         if checksum is not None and checksum != _checksum(tuple(stored.values())):
-            raise InvalidInput.expected(f"{path} to be unchanged", f"a row that was changed: {brief(stored)}")
+            raise InvalidInput.expected(f"{path} to be unchanged", f"a changed row: {brief(stored)}")
         yield read_row(stored, path)
 
 
@@ -232,7 +232,7 @@ def _checksum(values: tuple[Any, ...]) -> str:
 
 
 def _select(connection: sqlite3.Connection, source: str) -> Iterator[dict[str, Any]]:
-    """Yield the selected rows as values by column name."""
+    """Yield the selected rows as dictionaries by column name."""
     cursor = connection.execute(f"SELECT * FROM {source}")
     names = [column[0] for column in cursor.description]
     return (dict(zip(names, values, strict=True)) for values in cursor)
@@ -247,8 +247,8 @@ def _reading(path: str | Path) -> Iterator[tuple[sqlite3.Connection, dict[str, A
 
 
 def _read_about(connection: sqlite3.Connection, path: Path) -> dict[str, Any]:
-    """Return schema, configuration and sources of a study's file; refuse any other file."""
-    check_whole(connection, path)
+    """Return the schema, configuration and sources in a study's file, or raise an error for any other file."""
+    check_intact(connection, path)
     schema = next((name for tables, name in SCHEMAS.items() if has_tables(connection, tables)), None)
     if schema is None:
         raise InvalidInput.expected(f"{path} to be a study's file of schema {SCHEMA}", "a SQLite file of other tables")

@@ -31,7 +31,7 @@ from paretofoil.study.case import STRESS, Case, CaseRule, OutcomeQuestion, enume
 
 @dataclass(frozen=True, eq=False)
 class Study:
-    """A batch of questions: agents, the searches that answer, and a rule for the cases."""
+    """A batch of questions: agents, searches that answer, and a rule for the cases."""
 
     agents: tuple[Agent, ...]
     searches: Mapping[str, Search]
@@ -44,7 +44,7 @@ class Study:
     only: frozenset[Case] | None = None
     """Ask only these of the rule's cases; None for all."""
     sources: Mapping[str, str] | None = None
-    """Name or folder that each agent was loaded from, so that the study can be resumed from its file."""
+    """The name or folder from which each agent was loaded, so that the study can be resumed from its file."""
 
     def __post_init__(self) -> None:
         names = [agent.name for agent in self.agents]
@@ -81,8 +81,8 @@ class Study:
     def configuration(self) -> dict[str, Any]:
         """Return the configuration as JSON values. Studies with equal configurations have equal rows.
 
-        A default kappa is stored as its number, unless an agent has action values: each decision then has its own.
-        Outcomes have none.
+        A default kappa is stored as a number. It is None for action values, where each decision has its own kappa, and
+        for outcomes, which have none.
         """
         own = self.rule.outcomes or any(a.actor or tells_values(a.discrete_policy) for a in self.agents)
         default = None if own else KAPPA
@@ -124,7 +124,7 @@ def make_study(
 
 @dataclass(frozen=True)
 class Configuration:
-    """A configuration as it is stored."""
+    """The stored form of a configuration."""
 
     paretofoil: str
     agents: dict[str, str]
@@ -137,7 +137,7 @@ class Configuration:
 
 
 def read_configuration(stored: Any) -> dict[str, Any]:
-    """Return a stored configuration with every field checked; older files say `times` for `steps`."""
+    """Return a stored configuration after checking all fields. Older files have `times` for `steps`."""
     rule = stored.get("rule") if isinstance(stored, Mapping) else None
     if isinstance(rule, Mapping):
         stored = {**stored, "rule": {"steps" if name == "times" else name: value for name, value in rule.items()}}
@@ -146,7 +146,7 @@ def read_configuration(stored: Any) -> dict[str, Any]:
 
 
 def restore_study(configuration: Mapping[str, Any], sources: Mapping[str, str], path: str | Path) -> Study:
-    """Return the study of a file. An agent or a search that has changed since is an error."""
+    """Return the study of a file. It is an error if an agent or a search has changed since."""
     stored = read_value(Configuration, configuration, "the configuration of a study")
     missing = [name for name in stored.agents if name not in sources]
     if missing:
@@ -167,7 +167,7 @@ def restore_study(configuration: Mapping[str, Any], sources: Mapping[str, str], 
 
 
 def check_same(stored: Mapping[str, Any], current: Mapping[str, Any], path: str | Path) -> None:
-    """Raise an error that names the first difference of two configurations, whose rows must not be mixed."""
+    """Raise an error if two configurations differ, because their rows must not be mixed."""
     part, old, new = "", stored, current
     while isinstance(old, Mapping) and isinstance(new, Mapping):
         key = next((key for key in {**old, **new} if old.get(key) != new.get(key)), None)
@@ -194,12 +194,12 @@ def describe_search(search: Any) -> dict[str, Any]:
     return {"class": type(search).__name__, **described}
 
 
-MOST_WORK = 1_000_000
-"""Largest number of queries, steps or the like in a stored search: a file must not make a search run for ever."""
-MOST_WORK_OF = {"max_boxes": 10_000_000, **dict.fromkeys(("binary_search_steps", "max_iter", "bisections"), 1_000)}
-MOST_WORK_OF |= {"max_halving": 100, "max_doubling": 100}
-"""Other limits, of settings that cost less or that multiply each other."""
-MOST_VALUES = 1_000
+MAX_WORK = 1_000_000
+"""Largest whole number among the settings of a stored search, because a file must not make it run for ever."""
+MAX_WORK_OF = {"max_boxes": 10_000_000, **dict.fromkeys(("binary_search_steps", "max_iter", "bisections"), 1_000)}
+MAX_WORK_OF |= {"max_halving": 100, "max_doubling": 100}
+"""Other limits: of settings that cost less, and of settings that multiply each other."""
+MAX_VALUES = 1_000
 """Largest number of values of one setting."""
 
 
@@ -225,7 +225,7 @@ def restore_search(description: Mapping[str, Any]) -> Any:
 
 
 def _read_setting(name: str, hint: Any, value: Any) -> Any:
-    """Return a setting of its declared type; a search inside a search is restored."""
+    """Return a setting with its declared type; a nested search is restored."""
     plain = (bool, int, float, str, NoneType)
     nested = next((kind for kind in (hint, *get_args(hint)) if isinstance(kind, type) and kind not in plain), None)
     if isinstance(value, Mapping) or (nested and value is not None):
@@ -234,16 +234,16 @@ def _read_setting(name: str, hint: Any, value: Any) -> Any:
             raise InvalidInput.expected(f"{name} to be a {nested.__name__}", brief(value))
         return setting
     setting = read_value(hint, value, name)
-    if isinstance(setting, tuple) and len(setting) > MOST_VALUES:
-        raise InvalidInput.expected(f"{name} of at most {MOST_VALUES:,} values", f"{len(setting):,}")
-    most = MOST_WORK_OF.get(name, MOST_WORK)
+    if isinstance(setting, tuple) and len(setting) > MAX_VALUES:
+        raise InvalidInput.expected(f"{name} of at most {MAX_VALUES:,} values", f"{len(setting):,}")
+    most = MAX_WORK_OF.get(name, MAX_WORK)
     if name != "seed" and any(type(item) is int and abs(item) > most for item in np.atleast_1d(setting).tolist()):
         raise InvalidInput.expected(f"{name} of at most {most:,}", brief(value))
     return setting
 
 
 def fingerprint(agent: Agent) -> str:
-    """Return a hash of everything that determines an agent's answers: weights, front, commands, environment, names."""
+    """Return a hash of all that determines an agent's answers: weights, front, commands, environment, names."""
     environment = agent.environment
     parts = [environment.name, environment.gym_id, environment.max_steps, sorted(environment.kwargs.items())]
     digest = hashlib.sha256(repr([*parts, environment.actions, agent.space.objectives]).encode())
@@ -257,7 +257,7 @@ def fingerprint(agent: Agent) -> str:
 
 
 def _arrays(agent: Agent) -> list[tuple[str, np.ndarray]]:
-    """Return the weights of a PCN; for any other policy 256 of its outputs in states it visits."""
+    """Return the weights of a PCN, or 256 outputs of any other policy in states that it visits."""
     if isinstance(agent.policy, PCNPolicy | PCNActor):
         return sorted(agent.policy.arrays().items())
     issued = agent.front[:4] if len(agent.front) else ((agent.space.low + agent.space.high) / 2)[None]

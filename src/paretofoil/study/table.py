@@ -24,7 +24,7 @@ FORMATS = ("markdown", "html", "latex", "csv", "json")
 class Table:
     """Named columns of texts, numbers, or None for an empty cell.
 
-    A cell of several numbers, such as a proportion, is any value with `PARTS`, their names, and `parts()`.
+    A cell may have several numbers, such as a proportion: any value with `PARTS`, their names, and `parts()`.
     """
 
     title: str
@@ -33,7 +33,7 @@ class Table:
     note: str = ""
     """Text below the table."""
     rules: tuple[int, ...] = ()
-    """Indices of rows that begin a group; LaTeX and HTML draw a line before them."""
+    """Indices of rows that begin a group. LaTeX and HTML draw a line before such a row."""
 
     def __post_init__(self) -> None:
         for row in self.rows:
@@ -106,7 +106,7 @@ class Table:
         return file.getvalue()
 
     def _parts(self, number: int) -> tuple[str, ...]:
-        """Return the names of the numbers in a column's cells: those of the cell with the most numbers."""
+        """Return the names of the numbers in a column, which are those of the cell with the most numbers."""
         return max((getattr(row[number], "PARTS", ("",)) for row in self.rows), key=len, default=("",))
 
     def to_json(self) -> str:
@@ -114,7 +114,7 @@ class Table:
         return json.dumps({"title": self.title, "note": self.note, "rows": rows}, indent=1, allow_nan=False) + "\n"
 
     def numeric(self) -> list[bool]:
-        """Return which columns hold only numbers, and are aligned to the right."""
+        """Return which columns hold only numbers. These are aligned to the right."""
 
         def is_number(cell: Any) -> bool:
             return isinstance(cell, int | float | np.number) or hasattr(cell, "PARTS")
@@ -158,7 +158,7 @@ def _line(cells: Iterable[str]) -> str:
 
 
 def _markdown(words: str) -> str:
-    """Escape characters that would end a cell, or begin an HTML tag or the address of a link."""
+    """Escape characters that would end a cell, begin an HTML tag, or begin the address of a link."""
     escaped = re.sub(r"[\\|]|(?<=\])\(", r"\\\g<0>", " ".join(words.splitlines()))
     return re.sub(r"<(?=[A-Za-z/!?])", "&lt;", escaped)
 

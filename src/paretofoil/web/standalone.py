@@ -14,7 +14,7 @@ from typing import Any
 from urllib.parse import parse_qsl, quote, urlencode
 
 from paretofoil.core.errors import InvalidInput
-from paretofoil.core.files import check_file, write_whole
+from paretofoil.core.files import check_file, write_atomically
 from paretofoil.core.json import plain
 from paretofoil.core.options import DEFAULTS, NO_LIMITS, Limits, Options, describe_options
 from paretofoil.explanation.flip_map import FlipMap
@@ -64,7 +64,7 @@ def save_page(
     saved = _SavedEpisode(agent, flip_map, seed, asked)
     saved.save_all(report, outcomes)
     first_line = f"if (!window.location.hash) window.location.hash = {json.dumps(saved.link)};"
-    write_whole(path, page_with(page_folder(), saved.to_json(), first_line).encode())
+    write_atomically(path, page_with(page_folder(), saved.to_json(), first_line).encode())
 
 
 class _SavedEpisode:

@@ -16,7 +16,7 @@ from typing import Any, get_args
 
 from paretofoil.core.errors import InvalidInput
 from paretofoil.core.json import Count, brief, brief_words, read_document, read_value
-from paretofoil.study.database import Database, StoreError, check_whole, has_tables, open_to_read
+from paretofoil.study.database import Database, StoreError, check_intact, has_tables, open_to_read
 from paretofoil.web.errors import Conflict, NotFound
 from paretofoil.web.user_study.plan import Part, UserStudy, parse_user_study
 
@@ -191,7 +191,7 @@ def _read_all(connection: sqlite3.Connection, path: Path) -> tuple[UserStudy, li
     """Return the content of a file after checking all of it: someone may have changed or damaged the file."""
     if not any(has_tables(connection, tables) for tables in (STRICT_TABLES, LOOSE_TABLES)):
         raise InvalidInput.expected(f"{path} to hold the replies of a user study", "another SQLite file")
-    check_whole(connection, path)
+    check_intact(connection, path)
     about = {name: read_document(str(value), f"{path}") for name, value in connection.execute("SELECT * FROM about")}
     if about.get("schema") != SCHEMA or "study" not in about:
         raise InvalidInput.expected(f"{path} to be of schema {SCHEMA}", brief(about.get("schema")))
