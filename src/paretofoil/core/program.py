@@ -548,7 +548,7 @@ class Program:
             result = Affine(affine.bias, kept)
             for k in linear.keys() & affine.weights.keys():
                 through, inside = affine.weights[k][:, linear[k]], operands[k].at_rows(linear[k])
-                result = result.plus(inside.each(through.__matmul__))
+                result = result.plus(inside.map(through.__matmul__))
             return result
 
         nodes = []
