@@ -44,7 +44,7 @@ def ask(
         if len(questions) > 1:
             return [a for question in questions for a in ask([question], search, options, limits=limits)]
         actions, phrases = foil.names, foil.phrases
-    ask_all: _Ask = partial(_ask, search, limits, actions, phrases)
+    ask_all: _Ask = partial(_ask, search, limits, actions, phrases)  # type: ignore[arg-type]
     if options.sparse or options.k > 1:
         answers = [_best_over_subsets(question, options, ask_all) for question in questions]
     else:

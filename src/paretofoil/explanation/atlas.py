@@ -430,7 +430,7 @@ def _outcome(agent: Agent, achieved: np.ndarray, finished: bool, share: float) -
 
 
 def _merge_close(agent: Agent, achieved: np.ndarray) -> np.ndarray:
-    """Return returns (N, d). With continuous actions, those that are close together, or to the front, become equal."""
+    """Return the returns (N, d). With continuous actions, close returns become equal to each other or to the front."""
     if agent.actor is None:
         return achieved
     tolerance, front = tolerance_of(agent), agent.front[:, : achieved.shape[1]]
@@ -441,7 +441,7 @@ def _merge_close(agent: Agent, achieved: np.ndarray) -> np.ndarray:
 
 
 def tolerance_of(agent: Agent) -> np.ndarray | float:
-    """Return by how much equal returns may differ: with continuous actions, by 1 % of each objective's range."""
+    """Return up to which difference returns count as equal: with continuous actions, 1 % of each objective's range."""
     count = len(agent.environment.objectives)
     return EXACT if agent.actor is None else DELIVERED * agent.space.scale[:count]
 

@@ -194,7 +194,7 @@ class BoxPartition:
         return rows, np.concatenate([winner[certain], actions]), parts[certain] + cut
 
     def _cut(self, parts: _Parts, progress: Progress) -> tuple[np.ndarray, np.ndarray, _Parts]:
-        """Cut parts in which several actions may be chosen; return the same as `_split`."""
+        """Cut parts in which several actions may be chosen; the result has the form of that of `_split`."""
         count, total, dim = self.episodes.num_actions, len(parts), parts.low.shape[1]
         rivals, actions = np.divmod(np.arange(count * count), count)
         pairs = (np.broadcast_to(side, (total, count * count)) for side in (rivals, actions))

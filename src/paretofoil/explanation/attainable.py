@@ -27,7 +27,7 @@ from paretofoil.explanation.verify import flips, round_command
 REPEATS = 200
 """Rollouts of a command in a stochastic environment."""
 FACTORS = (1.05, 1.25, 1.5, 2.0, 3.0, 5.0, 8.0)
-"""The quoted change times each of these gives candidates."""
+"""Factors of the quoted change. The commands with the enlarged changes are candidates."""
 NEAR = 0.1
 """Largest distance of some random candidates from the quoted command, as a share of each objective's range."""
 ROUNDS = 2
@@ -52,12 +52,7 @@ class IssuedCommand(NamedTuple):
 
 
 def consequence(
-    agent: Agent,
-    decision: Decision,
-    command: Sequence[float] | np.ndarray,
-    *,
-    repeats: int = REPEATS,
-    seed: int = 0,
+    agent: Agent, decision: Decision, command: Sequence[float] | np.ndarray, *, repeats: int = REPEATS, seed: int = 0
 ) -> Consequence:
     """Return the outcome of a command that is issued in the state of a decision.
 
@@ -102,7 +97,7 @@ def issue(
 def _summarize(
     decision: Decision, commands: np.ndarray, episodes: Episodes, met: Sequence[float] | None
 ) -> list[IssuedCommand]:
-    """Return the commands (N, d) with the means of their episodes; each has equally many, one after the other."""
+    """Return the commands (N, d) with the means of their episodes. Each command has the same number of episodes."""
     count = len(commands)
     totals = decision.collected[: episodes.rewards.shape[2]] + episodes.returns
     totals = totals.reshape(count, -1, totals.shape[1])  # (N, repeats, d)
@@ -149,12 +144,7 @@ def find_attainable(
         issued += search.issue(search.outcomes(new), issued)
         found = search.best(issued, quoted)
     if found is not None:
-        return replace(
-            found,
-            proven_closest=result.is_closest,
-            lower_bound=result.lower_bound,
-            assumed=result.assumed,
-        )
+        return replace(found, proven_closest=result.is_closest, lower_bound=result.lower_bound, assumed=result.assumed)
     proven_none = result.closest is None and bool(np.isinf(result.lower_bound))
     return Attainable(len(issued), proven_none=proven_none, assumed=result.assumed if proven_none else 0.0)
 
@@ -288,7 +278,7 @@ class _AttainableSearch:
         return is_provable(agent) and not agent.batch_env().stochastic and self.question.policy is agent.policy
 
     def prove(self, issued: Sequence[IssuedCommand]) -> OutcomeSearchResult:
-        """Search for the closest attainable command; those that were issued are known."""
+        """Search for the closest attainable command, starting with the best of those that were rolled out."""
         question, ranges = self.question, self._ranges
         unlimited = np.full(len(ranges), np.inf)
         conditions = Conditions(

@@ -237,7 +237,7 @@ class _Pair:
     first: Agent
     second: Agent
     tolerance: np.ndarray | float
-    """By how much equal returns may differ."""
+    """Largest difference between returns that count as equal."""
 
     def ends(self, commands: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
         return ends_of(self.first, commands), ends_of(self.second, commands)

@@ -33,7 +33,6 @@ from paretofoil.explanation.questions import (
     Subject,
     action_words,
     all_foils,
-    features_of,
     foils_of,
     make_decision,
     make_questions,
@@ -225,55 +224,49 @@ def explain_episode(
         seed: Seed of the rollout, and of a search that is given by name.
         progress: Called with the answers so far and the number of questions, for the first time without any answer.
     """
-    if not isinstance(agent, Agent):
-        episode = _episode_of(agent, episode)
+    subject: Agent | FeatureAgent = agent if isinstance(agent, Agent) else FeatureAgent(agent)
+    if isinstance(subject, FeatureAgent):
+        episode = _episode_of(subject, episode)
     elif not isinstance(episode, Episode):
-        episode = rollout(agent, episode, seed=seed)  # type: ignore[arg-type]
-    names, phrases = action_words(agent, None)
+        episode = rollout(subject, episode, seed=seed)  # type: ignore[arg-type]
     decisions, questions = [], list[Question]()
     for decision in steps_of(episode, steps):
         foils = foils_of(agent, decision)
         questions += make_questions(agent, decision, foils, options) if foils else []
         decisions += [decision] * len(foils)
     finite = all(question.points() is not None for question in questions)
-    policy = agent.policy if isinstance(agent, Agent) else agent
-    method, limits = choose_search(search, policy, seed, finite=finite), choose_limits(search, limits)
+    method, limits = choose_search(search, subject.policy, seed, finite=finite), choose_limits(search, limits)
     at_once = min(method.questions_at_once, PROOFS_AT_ONCE) if method.proves else method.questions_at_once
     answers: list[Answer] = []
     for start in range(0, len(questions), at_once):
         if progress is not None:
             progress(answers, len(questions))
         chunk = slice(start, start + at_once)
-        some = ask(questions[chunk], method, options, names, limits, phrases)
-        answers += [
-            _with_place(a, d, agent if isinstance(agent, Agent) else None)
-            for a, d in zip(some, decisions[chunk], strict=True)
-        ]
+        some = ask(questions[chunk], method, options, subject.actions, limits, subject.phrases)
+        placed = subject if isinstance(subject, Agent) else None
+        answers += [_with_place(a, d, placed) for a, d in zip(some, decisions[chunk], strict=True)]
     if progress is not None:
         progress(answers, len(questions))
-    space: CommandSpace = agent.space  # type: ignore[union-attr]
-    actor = agent.actor if isinstance(agent, Agent) else None
+    discrete = subject.actor is None
     return FlipMap(
-        agent=agent.name if isinstance(agent, Agent) else "",
-        objectives=space.command_objectives,
-        actions=(names or answers[0].question.actions) if actor is None else direction_names(agent.actions),  # type: ignore[union-attr]
+        agent=subject.name,
+        objectives=subject.space.command_objectives,
+        actions=subject.actions if discrete else direction_names(subject.actions),
         command=episode.command,
         achieved=episode.achieved,
-        taken=tuple(d.action for d in episode) if actor is None else (),
+        taken=tuple(d.action for d in episode) if discrete else (),
         amounts=tuple(tuple(d.amounts.tolist()) for d in episode if d.amounts is not None),
         steps=tuple(d.step for d in decisions),
         answers=tuple(answers),
     )
 
 
-def _episode_of(policy: Policy, observations: Any) -> Episode:
+def _episode_of(agent: FeatureAgent, observations: Any) -> Episode:
     """Return the decisions of a policy with free features at the observations of an episode."""
-    features = features_of(policy)
-    unsuitable = isinstance(observations, Episode) or hasattr(policy, "amounts")
-    if features is None or unsuitable or features.commands is not None:
+    if isinstance(observations, Episode) or agent.actor is not None or agent.features.commands is not None:
         expected = "an agent and an episode, or observations and a policy with free features and discrete actions"
-        raise InvalidInput.expected(f"{expected}, without a command", f"{type(policy).__name__}, {brief(observations)}")
-    agent = FeatureAgent(policy)
+        got = f"{type(agent.policy).__name__} and {brief(observations)}"
+        raise InvalidInput.expected(f"{expected}, without a command", got)
     decisions = [replace(agent.decision_at(state), step=step) for step, state in enumerate(observations)]
     if not decisions:
         raise InvalidInput.expected("at least one observation", "none")

@@ -11,14 +11,7 @@ from typing import Any
 import numpy as np
 
 from paretofoil.agents.agent import Agent, rollouts
-from paretofoil.core.amounts import (
-    Actor,
-    AmountFoil,
-    FoilPolicy,
-    Limit,
-    fixed_limits,
-    query_amounts,
-)
+from paretofoil.core.amounts import Actor, AmountFoil, FoilPolicy, Limit, fixed_limits, query_amounts
 from paretofoil.core.command import Objective, as_vector
 from paretofoil.core.decision import Decision
 from paretofoil.core.errors import InvalidInput, as_seed, as_whole
@@ -29,13 +22,7 @@ from paretofoil.core.question import Question, QuestionBatch
 from paretofoil.explanation.questions import FeatureAgent, find_action
 from paretofoil.explanation.verify import clearance
 from paretofoil.proof.branch_and_bound import Claim, Effort, branch_and_bound
-from paretofoil.proof.networks import (
-    MarginNetwork,
-    OddsNetwork,
-    joint_network,
-    question_network,
-    require_white_box,
-)
+from paretofoil.proof.networks import MarginNetwork, OddsNetwork, joint_network, question_network, require_white_box
 from paretofoil.proof.slack import PROBES, allowances, float32_rounding, slack_for
 
 _SAMPLES = 256

@@ -29,14 +29,7 @@ from paretofoil.core.policy import IMPOSSIBLE, query
 from paretofoil.core.question import Question, QuestionBatch
 from paretofoil.envs.batch import TransitionTable
 from paretofoil.envs.episode import DECIMALS, Episodes
-from paretofoil.explanation.episodes import (
-    EpisodesOfSets,
-    Leads,
-    Progress,
-    join,
-    repeated_episodes,
-    unchanged_radius,
-)
+from paretofoil.explanation.episodes import EpisodesOfSets, Leads, Progress, join, repeated_episodes, unchanged_radius
 from paretofoil.proof.bounds import HalfSpaces
 from paretofoil.proof.branch_and_bound import Claim, Effort, branch_and_bound, halves
 from paretofoil.proof.halfspace import cut, nearest
@@ -54,7 +47,7 @@ _PARTS = 30
 _KEPT = 300_000
 """Nodes whose useful parts are kept."""
 _ROUNDING = 1.0001
-"""The limit of deviations times this covers the rounding of returns."""
+"""Factor by which limits of deviations are enlarged, because returns are rounded."""
 _NUMBERS = 10_000_000
 """Limit of numbers in a table of future returns."""
 _CUTS = 12
@@ -451,7 +444,7 @@ class OutcomeSearch:
         )
 
     def _numbers(self, nodes: _Nodes) -> np.ndarray:
-        """Return a number (B,) for each node; nodes with the same state, step, return and events have the same."""
+        """Return a number (B,) for each node, equal for nodes with equal states, steps, returns and events."""
         rows = np.column_stack([nodes.state, nodes.step, np.round(nodes.collected, DECIMALS) + 0.0, nodes.marks])
         return np.array([self.numbers.setdefault(row.tobytes(), len(self.numbers)) for row in rows], dtype=np.int64)
 

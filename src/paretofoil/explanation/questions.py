@@ -1,4 +1,4 @@
-"""From a decision and foils to questions: the search region, the margin and the remaining front."""
+"""Make questions from a decision and foils: the search region, the margin and the remaining front."""
 
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, replace
@@ -220,7 +220,7 @@ def reachable_region(space: CommandSpace, command: np.ndarray, collected: np.nda
 
 
 def restrict(question: Question, keep: Sequence[str | int], ranges: Mapping[str, tuple[float, float]]) -> Question:
-    """Return the same question with some objectives kept and others restricted to ranges."""
+    """Return a question with some objectives kept and others restricted to ranges."""
     space, low, high = question.space, question.low.copy(), question.high.copy()
     kept, held = (tuple(map(space.index, names)) for names in (keep, ranges))
     for i in kept:
@@ -331,6 +331,10 @@ class FeatureAgent:
         space, state = self.space, np.zeros((1, self.features.size), dtype=np.float32)
         scores = query(self.policy, state, space.project(np.zeros((1, space.dim)), space.low, space.high))
         return action_names(self.features.actions, scores.shape[1])
+
+    @property
+    def phrases(self) -> tuple[str, ...]:
+        return self.features.phrases or tuple(f"chosen {action}" for action in self.actions)
 
     def decision_at(self, state: Any, command: Any = None) -> Decision:
         """Return the decision in a state, under the command of the agent if it has one."""

@@ -64,7 +64,7 @@ class Report:
     neighbours: tuple[int, int] | None
     """The number of pairs of neighbouring commands whose episodes end alike, and the number of all pairs."""
     nevers: tuple[Never, ...]
-    """For each action, in which states no command makes the agent choose it."""
+    """For each action, the proofs that no command makes the agent choose it, or counterexamples."""
     episode: Episode
     """The episode whose steps are examined: that of the command in the middle of the front."""
     profile: InfluenceProfile | dict[int, AmountInfluence] | None
