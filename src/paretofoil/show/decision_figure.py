@@ -12,13 +12,7 @@ import numpy as np
 from paretofoil.core.answer import Answer, Live
 from paretofoil.core.errors import InvalidInput
 from paretofoil.core.question import Question
-from paretofoil.show.landscape import (
-    draw_landscape,
-    draw_margin_line,
-    landscape,
-    margin_label,
-    margin_line,
-)
+from paretofoil.show.landscape import draw_landscape, draw_margin_line, landscape, margin_label, margin_line
 from paretofoil.show.numbers import action_name
 from paretofoil.show.palette import check_figure, save_figure
 from paretofoil.show.preference_figure import draw_preferences

@@ -25,18 +25,7 @@ from paretofoil.show.numbers import (
     tidy,
     unchanged_steps,
 )
-from paretofoil.show.palette import (
-    BLUE,
-    GREEN,
-    GREY,
-    INK,
-    ORANGE,
-    PURPLE,
-    RED,
-    check_figure,
-    save_figure,
-    step_figure,
-)
+from paretofoil.show.palette import BLUE, GREEN, GREY, INK, ORANGE, PURPLE, RED, check_figure, save_figure, step_figure
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes

@@ -18,12 +18,7 @@ from paretofoil.show.sentences import advice, question_title
 if TYPE_CHECKING:
     from matplotlib.figure import Figure
 
-RIM = {
-    Status.FOUND: BLUE,
-    Status.PROVEN_CLOSEST: GREEN,
-    Status.PROVEN_INFEASIBLE: RED,
-    Status.NOT_FOUND: GREY,
-}
+RIM = {Status.FOUND: BLUE, Status.PROVEN_CLOSEST: GREEN, Status.PROVEN_INFEASIBLE: RED, Status.NOT_FOUND: GREY}
 """The colour at the left edge of an answer."""
 
 
