@@ -9,7 +9,7 @@ import numpy as np
 from paretofoil.core.command import as_vector
 from paretofoil.core.decision import Decision
 from paretofoil.core.errors import InvalidInput
-from paretofoil.core.json import plain
+from paretofoil.core.json import plain, plain_fields
 from paretofoil.core.policy import Policy, action_values, probabilities, query
 from paretofoil.explanation.questions import FeatureAgent
 from paretofoil.show.numbers import short
@@ -53,10 +53,6 @@ class StatePolicy(FeatureAgent):
         near = np.clip(numbers, space.low, space.high)
         return np.concatenate([near[:count], features.observations(state[None], near[None])[0]])
 
-    @property
-    def phrases(self) -> tuple[str, ...]:
-        return self.features.phrases or tuple(f"chosen {action}" for action in self.actions)
-
     def decision_of(self, numbers: Any) -> Decision:
         """Return the decision for the numbers of the page: a command, if the agent has one, and an observation."""
         count = self.features.num_commands
@@ -78,22 +74,17 @@ class StatePolicy(FeatureAgent):
         values = zip(self.space.command_objectives, decision.command.tolist(), strict=True)
         text = ", ".join(f"{o.name} {short(-value if o.cost else value)} {o.unit}".strip() for o, value in values)
         entry = {
-            "step": 0,
+            **plain_fields(decision),
             "state": _short_numbers(decision.state),
-            "command": decision.command,
-            "valid_actions": decision.valid_actions,
-            "action": decision.action,
-            "amounts": None,
-            "collected": decision.collected,
-            "probabilities": probabilities(self.policy, scores, decision.valid_actions),
-            "values": action_values(self.policy, scores),
+            "probabilities": plain(probabilities(self.policy, scores, decision.valid_actions)),
+            "values": plain(action_values(self.policy, scores)),
             "command_text": text,
             "picture": "",
             "place": None,
         }
         return {
             "command": list(numbers),
-            "decisions": [plain(entry)],
+            "decisions": [entry],
             "achieved": [],
             "command_text": text,
             "achieved_text": "",
