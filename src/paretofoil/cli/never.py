@@ -55,7 +55,7 @@ def never(
             if example.amounts is not None and space is not None:
                 rows = zip(example.amounts, space.units, space.names, strict=True)
                 choice = " and ".join(f"{short(x)} {unit}".rstrip() + f" of {name}" for x, unit, name in rows)
-            say((f"For example in the state ({state}) under the command {command} it chooses {choice}.", "dim"))
+            say((f"For example, in the state ({state}) under the command {command}, it chooses {choice}.", "dim"))
 
 
 def _values(result: "Never") -> dict[str, Any]:

@@ -526,10 +526,10 @@ def _areas(corners: np.ndarray) -> np.ndarray:
 
 
 def _clip(corners: np.ndarray, values: np.ndarray, *others: np.ndarray) -> tuple[np.ndarray, ...]:
-    """Return the parts (B, 12, 2) of polygons in which an affine function, given at the vertices, is not negative.
+    """Return the parts (B, 12, 2) of polygons in which an affine function is not negative.
 
-    Also return the values of each of `others`, which are further affine functions, at the new vertices. An empty part
-    has the area 0.
+    The function is given by its values at the vertices (B, 12), like the functions in `others`. Their values at the new
+    vertices are also returned. An empty part has the area 0.
     """
     following, after = np.roll(corners, -1, axis=1), np.roll(values, -1, axis=1)
     inside, inside_after = values >= 0.0, after >= 0.0

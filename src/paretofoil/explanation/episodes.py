@@ -274,7 +274,10 @@ def join(parts: Sequence[_C]) -> _C:
 
 
 def narrow(bounds: HalfSpaces, low: np.ndarray, high: np.ndarray) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
-    """Return boxes around the parts of boxes low, high (B, d) in which no bound is negative, and whether they exist."""
+    """Shrink boxes low, high (B, d) to the parts in which no bound is negative.
+
+    Return the lower and upper corners of the smaller boxes, and whether anything is left of each box (B,).
+    """
     possible = np.ones(len(low), dtype=bool)
     for slopes, offsets in zip(bounds.slopes.swapaxes(0, 1), bounds.offsets.T, strict=True):
         largest = np.maximum(slopes * low, slopes * high)  # of each term

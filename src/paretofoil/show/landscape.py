@@ -121,7 +121,7 @@ def margins_of(question: Question, commands: np.ndarray) -> np.ndarray:
 
 
 def window(question: Question, axes: Sequence[int], shown: Sequence[Answer]) -> list[tuple[float, float]]:
-    """Return the lowest and the highest value to show of each objective on an axis."""
+    """Return the range of values of each axis of a figure: (lowest, highest)."""
     changes, command, scale = _changes(question, shown)[:, axes], question.command, question.space.scale
     is_fixed = question.low == question.high  # show the whole range of a fixed objective, although it was not searched
     low = np.where(is_fixed, np.minimum(command, question.space.low), question.low)

@@ -205,9 +205,11 @@ def _read_all(connection: sqlite3.Connection, path: Path) -> tuple[UserStudy, li
         raise InvalidInput(f"{path}: {error}") from None
     conditions = {condition.name for condition in study.conditions}
     for number, person in enumerate(people):
-        if person.number != number or person.condition not in conditions:
-            expected = f"participant {number} of {path} with a condition among {', '.join(sorted(conditions))}"
-            raise InvalidInput.expected(expected, f"participant {person.number} with {brief(person.condition)}")
+        if person.number != number:
+            raise InvalidInput.expected(f"participant number {number} in {path}", person.number)
+        if person.condition not in conditions:
+            expected = f"a condition among {', '.join(sorted(conditions))} for participant {number} of {path}"
+            raise InvalidInput.expected(expected, brief(person.condition))
     for reply in replies:
         if reply.number >= len(people):
             expected = f"replies of the {len(people)} participants of {path}"
