@@ -24,14 +24,15 @@ from paretofoil.core.options import OptionInfo, describe_options
 from paretofoil.web import models
 from paretofoil.web.agent_store import AgentStore
 from paretofoil.web.documents import agent_document, agent_summary, searches_document
-from paretofoil.web.errors import WorkerFailure
+from paretofoil.web.errors import STATUSES, Busy, WorkerFailure
 from paretofoil.web.guard import Guard, respond
 from paretofoil.web.jobs import JobQueue
 from paretofoil.web.models import Command, Seed, Step
-from paretofoil.web.pool import NICENESS, QUICK_TASKS_PER_PROCESS, TASKS_PER_PROCESS, QuickWorker, Worker, WorkerProcess
+from paretofoil.web.pool import NICENESS, QUICK_TASKS_PER_PROCESS, TASKS_PER_PROCESS, Worker, WorkerProcess, encode_task
 from paretofoil.web.settings import Settings
 from paretofoil.web.user_study.plan import read_user_study
 from paretofoil.web.user_study.session import UserStudySession, study_router
+from paretofoil.web.worker import RESULT
 
 ABOUT = """
 Questions to command-conditioned agents: why this action, and not that one? Responses contain the library's JSON.
@@ -49,6 +50,10 @@ LIBRARY_JSON: Responses = {
 }
 FINISHED_JOB: Responses = {200: {"model": models.JobStatus, "description": "The job"}}
 NEW_JOB: Responses = {**FINISHED_JOB, 202: {"model": models.JobStatus, "description": "The job has started"}}
+MAX_QUICK_TASKS = 256
+"""Largest number of waiting quick tasks."""
+QUICK_SECONDS = 60.0
+"""Time limit of a quick task."""
 MIME_TYPES = {".js": "text/javascript", ".css": "text/css", ".svg": "image/svg+xml"}
 """Set here because some machines define other types, with which browsers refuse to run the scripts."""
 
@@ -60,7 +65,9 @@ class Server:
         """Load the user study."""
         study = None if settings.study is None else read_user_study(settings.study)
         self.settings, self.agents = settings, agents
-        self.quick, self.jobs = QuickWorker(quick), JobQueue(settings, workers)
+        self.quick, self.jobs = quick, JobQueue(settings, workers)
+        self._turn, self._waiting = asyncio.Lock(), 0
+        """The turn of a quick task, and the number of quick tasks that wait or run."""
         self.study = None if study is None else UserStudySession(study, self.agents.agent, settings.replies_path)
 
     @classmethod
@@ -76,16 +83,36 @@ class Server:
     async def start(self) -> None:
         """Start the workers."""
         with suppress(WorkerFailure):  # the first task tries again
-            await self.quick.process.start()
+            await self.quick.start()
         await self.jobs.start()
 
     async def run_quick(self, kind: str, request: dict[str, Any]) -> bytes:
-        """Run a quick task about the agent of a request, and return its result as JSON."""
-        return await self.quick.run(kind, self.agents.address(request["agent"]), request)
+        """Run a quick task about the agent of a request, and return its result as JSON, or raise its error.
+
+        Quick tasks run one after another, without blocking the event loop.
+        """
+        task = encode_task(kind, self.agents.address(request["agent"]), request)
+        if self._waiting >= MAX_QUICK_TASKS:
+            raise Busy(f"the server has {MAX_QUICK_TASKS} requests waiting; please try again in a few seconds")
+        self._waiting += 1
+        try:
+            async with self._turn:
+                outcome, line = await self.quick.run(task, lambda progress: None, QUICK_SECONDS)
+        except WorkerFailure as error:
+            raise Busy(str(error)) from None
+        finally:
+            self._waiting -= 1
+        if outcome == RESULT:
+            return line
+        failure = json.loads(line)
+        if failure["status"] >= 500:
+            raise RuntimeError(failure["error"])
+        kinds = {status: error for error, status in STATUSES.items()}
+        raise kinds.get(failure["status"], InvalidInput)(failure["error"])
 
     async def close(self) -> None:
         await self.jobs.close()
-        await self.quick.process.close()
+        await self.quick.close()
         self.agents.close()
         if self.study is not None:
             self.study.close()
@@ -157,7 +184,7 @@ _COMMAND = Query(examples=[["8,-8"]], description="Numbers, separated by commas.
 @router.get("/health", tags=["server"])
 async def health(server: ServerDep, response: Response) -> models.Health:
     """Return the version, the number of jobs, and the problems of the workers."""
-    problems, quick = server.jobs.problems, server.quick.process.problem
+    problems, quick = server.jobs.problems, server.quick.problem
     failing = quick is not None or len(problems) == len(server.jobs.workers)
     response.status_code = 503 if failing else 200
     return models.Health(

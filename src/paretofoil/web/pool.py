@@ -10,11 +10,10 @@ from collections.abc import Callable, Mapping
 from contextlib import suppress
 from typing import Any, Protocol
 
-from paretofoil.core.errors import InvalidInput
 from paretofoil.core.json import write_document
-from paretofoil.web.errors import STATUSES, Busy, WorkerFailure
+from paretofoil.web.errors import WorkerFailure
 from paretofoil.web.settings import Settings
-from paretofoil.web.worker import PROGRESS, RESULT
+from paretofoil.web.worker import PROGRESS
 
 _START = """
 import json, sys
@@ -24,16 +23,12 @@ main(int(sys.argv[2]), sys.argv[3:])
 """
 _ONE_THREAD = dict.fromkeys(("OMP_NUM_THREADS", "OPENBLAS_NUM_THREADS", "MKL_NUM_THREADS"), "1")
 
-MAX_QUICK_TASKS = 256
-"""Largest number of waiting quick tasks."""
 NICENESS = 5
 """The niceness of workers, so that the server, with a higher priority, responds without delay."""
 TASKS_PER_PROCESS = 200
 """Number of tasks after which a new process replaces the old one."""
 QUICK_TASKS_PER_PROCESS = 20_000
 """The same for quick tasks. Their process caches episodes and pictures, so it is restarted rarely."""
-QUICK_SECONDS = 60.0
-"""Time limit of a quick task."""
 FIRST_DELAY, LONGEST_DELAY = 1.0, 30.0
 """First and longest delay in seconds before another attempt to start a process that has failed more than once."""
 LOG = logging.getLogger(__name__)
@@ -177,33 +172,3 @@ class WorkerProcess:
             env={**os.environ, **_ONE_THREAD},
             start_new_session=True,  # so that Ctrl+C reaches only the server, which then stops its workers
         )
-
-
-class QuickWorker:
-    """The worker of quick tasks, which run one after another without blocking the event loop."""
-
-    def __init__(self, worker: Worker) -> None:
-        self.process = worker
-        self._turn = asyncio.Lock()
-        self._waiting = 0
-
-    async def run(self, kind: str, address: str, request: Mapping[str, Any]) -> bytes:
-        """Run a task and return its result as JSON, or raise the error that the task raised."""
-        if self._waiting >= MAX_QUICK_TASKS:
-            raise Busy(f"the server has {MAX_QUICK_TASKS} requests waiting; please try again in a few seconds")
-        self._waiting += 1
-        try:
-            task = encode_task(kind, address, request)
-            async with self._turn:
-                outcome, line = await self.process.run(task, lambda progress: None, QUICK_SECONDS)
-        except WorkerFailure as error:
-            raise Busy(str(error)) from None
-        finally:
-            self._waiting -= 1
-        if outcome == RESULT:
-            return line
-        failure = json.loads(line)
-        if failure["status"] >= 500:
-            raise RuntimeError(failure["error"])
-        kinds = {status: error for error, status in STATUSES.items()}
-        raise kinds.get(failure["status"], InvalidInput)(failure["error"])
