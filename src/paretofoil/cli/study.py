@@ -37,7 +37,7 @@ def run(
     search: Annotated[
         str, typer.Option(metavar="SEARCHES", help=_SEARCH, autocompletion=shared.complete_search)
     ] = "cf-zoo,boundary,exact",
-    out: Annotated[Path, typer.Option(help="File of the study. If it exists, the study in it is continued.")] = Path(
+    out: Annotated[Path, typer.Option(help="File of the study; an existing study is continued.")] = Path(
         "study.sqlite"
     ),
     commands: Annotated[int | None, typer.Option(help="Maximum number of commands per front; all if omitted.")] = None,

@@ -69,9 +69,9 @@ class AgentStore:
             self._load(settings)
 
     def _load(self, settings: Settings) -> None:
-        local = {name: str(folder.absolute()) for name, folder in list_agents().items()}
-        required = dict(_name_and_address(text, local) for text in settings.agents)
-        addresses = dict(required or local)
+        stored = {name: str(folder.absolute()) for name, folder in list_agents().items()}
+        required = dict(_name_and_address(text, stored) for text in settings.agents)
+        addresses = dict(required or stored)
         addresses |= {name: address for name, address in _in_folders(settings).items() if name not in addresses}
         for name, address in addresses.items():
             try:
@@ -167,12 +167,12 @@ class AgentStore:
             shutil.rmtree(self._uploads, ignore_errors=True)
 
 
-def _name_and_address(text: str, local: Mapping[str, str]) -> tuple[str, str]:
+def _name_and_address(text: str, stored: Mapping[str, str]) -> tuple[str, str]:
     """Return the name and the address of an agent given as name, folder or module:name."""
-    address = module_address(text) or local.get(text)
+    address = module_address(text) or stored.get(text)
     if address is None and not (Path(text) / DESCRIPTION).is_file():
-        expected = f"an agent among {', '.join(local)}, an agent's folder, or module:name"
-        raise InvalidInput.expected(expected, did_you_mean(text, local))
+        expected = f"an agent among {', '.join(stored)}, an agent's folder, or module:name"
+        raise InvalidInput.expected(expected, did_you_mean(text, stored))
     return module_address(text) or Path(text).name or text, address or str(Path(text).absolute())
 
 

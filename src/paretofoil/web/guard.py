@@ -166,7 +166,7 @@ def response_to(error: Exception, scope: Scope) -> JSONResponse:
         status, message = 422, first_problem([{**first, "loc": first["loc"][1:]}])
     elif isinstance(error, Busy | StoreError):
         status, message, headers = 503, str(error), {"Retry-After": str(RETRY_SECONDS)}
-        if isinstance(error, StoreError):  # the client should not see its path of the file
+        if isinstance(error, StoreError):  # its message names the file, which clients need not know
             LOG.error("%s", error)
             message = "the server cannot store replies now; please try again in a few seconds"
     elif isinstance(error, InvalidInput):
