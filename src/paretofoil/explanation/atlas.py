@@ -147,7 +147,7 @@ class AtlasEffort:
     def __post_init__(self) -> None:
         as_seconds(self.seconds)
         as_seed(self.seed)
-        if as_whole(self.samples, "a number of samples") < 1:
+        if as_whole(self.samples, "a whole number of samples") < 1:
             raise InvalidInput.expected("at least 1 sample", self.samples)
         if self.samples > MAX_SAMPLES:
             raise InvalidInput.expected(f"at most {MAX_SAMPLES:,} samples", self.samples)

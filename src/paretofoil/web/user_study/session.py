@@ -172,7 +172,8 @@ class UserStudySession:
 def _check_ratings(ratings: Sequence[Rating], replies: Mapping[str, int]) -> dict[str, int]:
     names = [rating.name for rating in ratings]
     if set(replies) != set(names):
-        raise InvalidInput.expected(f"ratings of {', '.join(names) or 'nothing'}", ", ".join(replies) or "none")
+        expected = f"ratings of {', '.join(names)}" if names else "no ratings"
+        raise InvalidInput.expected(expected, ", ".join(replies) or "none")
     for rating in ratings:
         if not 1 <= replies[rating.name] <= rating.points:
             raise InvalidInput.expected(f"{rating.name} from 1 to {rating.points}", replies[rating.name])
