@@ -55,9 +55,9 @@ def main() -> None:
         accuracy = [[one for one in e.comparisons if one.measure == "accuracy"] for e in evaluations]
         print(f"\nPlanted difference {difference:g}:")
         share("one comparison at the planned level finds it", [ones[0].p <= plan.level for ones in accuracy])
-        share("one comparison after Holm finds it", [ones[0].adjusted <= 0.05 for ones in accuracy])
+        share("one comparison after Holm finds it", [ones[0].adjusted_p <= 0.05 for ones in accuracy])
         share("one comparison at 0.05, uncorrected", [ones[0].p <= 0.05 for ones in accuracy])
-        share("any comparison after Holm", [min(one.adjusted for one in ones) <= 0.05 for ones in accuracy])
+        share("any comparison after Holm", [min(one.adjusted_p for one in ones) <= 0.05 for ones in accuracy])
         covered = [ones[0].difference.low <= difference <= ones[0].difference.high for ones in accuracy]
         share("the 95 % interval holds the planted difference", covered)
 

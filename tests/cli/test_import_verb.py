@@ -78,7 +78,7 @@ def test_an_existing_agent_is_replaced_only_with_overwrite(run, theirs, tmp_path
     run(*IMPORT, "--front", "front.txt")
     before = stored.stat().st_mtime_ns
     told = run(*IMPORT, "--front", "front.txt", code=2).err
-    assert "another --name or --out, or --overwrite, got agents/model, which holds an agent" in told
+    assert "another --name or --out, or --overwrite, got agents/model, which contains an agent" in told
     assert stored.stat().st_mtime_ns == before
     run(*IMPORT, "--front", "front.txt", "--overwrite")
     assert stored.stat().st_mtime_ns > before

@@ -209,7 +209,7 @@ def test_an_existing_agent_is_replaced_only_with_overwrite(run, tmp_path):
     run("train", "branch-path", *BRIEF)
     before = stored.read_bytes()
     told = run("train", "branch-path", *BRIEF, "--seed", "9", code=2).err
-    assert "another --name or --out, or --overwrite, got agents/branch-path, which holds an agent" in told
+    assert "another --name or --out, or --overwrite, got agents/branch-path, which contains an agent" in told
     assert stored.read_bytes() == before
     run("train", "branch-path", *BRIEF, "--seed", "9", "--overwrite")
     assert stored.read_bytes() != before

@@ -204,7 +204,7 @@ def test_a_slice_is_a_map_of_the_commands_that_differ_in_two_objectives(tmp_path
     "options", [{"vary": ["A"]}, {"vary": ["A", "E"]}, {"vary": ["A", "B"]}, {"command": [1, 0, 0, 0]}]
 )
 def test_a_slice_needs_two_objectives_and_a_command(options: dict[str, Any]) -> None:
-    with pytest.raises(InvalidInput, match=r"two objectives of A, B, C, D that vary|the command that the slice goes"):
+    with pytest.raises(InvalidInput, match=r"two objectives to vary among A, B, C, D|a command with the values of"):
         pf.atlas(pf.load_agent("collect-two"), **options)
 
 

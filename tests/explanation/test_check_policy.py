@@ -154,8 +154,8 @@ def impossible(states: np.ndarray, commands: np.ndarray) -> np.ndarray:
 NOTED: dict[str, tuple[Callable[..., Any], str]] = {
     "half precision": (half, "It returns float16"),
     "impossible": (impossible, "Some log-probabilities are -infinity"),
-    "no influence": (lambda s, c: PCN.log_probs(s, 0 * c), "commands change nothing"),
-    "one action": (lambda s, c: np.zeros((len(c), 1)), "There is a single action"),
+    "no influence": (lambda s, c: PCN.log_probs(s, 0 * c), "the command has no effect on the choice"),
+    "one action": (lambda s, c: np.zeros((len(c), 1)), "There is only one action"),
 }
 
 
@@ -171,7 +171,7 @@ def test_what_is_good_to_know_is_noted(name: str) -> None:
     ("states", "options", "sentence"),
     [
         (STATES, {}, "Expected commands, or the space of the commands, got neither."),
-        ([[np.nan]], {"space": SPACE}, "Expected states that are finite vectors"),
+        ([[np.nan]], {"space": SPACE}, "Expected at least one vector of finite numbers as states"),
         ("here", {"space": SPACE}, "Expected states that are lists of numbers, got 'here'."),
         (STATES, {"space": SPACE, "commands": [[1.0]]}, "Expected commands of 2 numbers, got 1."),
     ],

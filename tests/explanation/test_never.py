@@ -350,7 +350,7 @@ def test_the_verb_takes_amounts_and_goes_through_parts_of_their_range() -> None:
     text = " ".join(told.stdout.split())
     assert re.match(r"at least 85 m³ of release: In \d of the \d+ states where at least 85 m³ of release is", text)
     assert re.search(
-        r"For example in the state \(100\) under the command .* it chooses 8[5-9][.\d]* m³ of release\.", text
+        r"For example, in the state \(100\) under the command .*, it chooses 8[5-9][.\d]* m³ of release\.", text
     )
     values = json.loads(CliRunner().invoke(app, ["never", RESERVOIR, "--json", "--quiet"]).stdout)
     assert [each["action"].split(" m³")[0] for each in values["actions"]] == [

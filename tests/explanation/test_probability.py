@@ -108,7 +108,7 @@ def test_questions_without_an_answer_in_probabilities_are_refused() -> None:
         pf.explain(table, state=[0.0], command=[0.7, 0.3], foil=1, space=space, options=pf.Options(probability=0.5))
     actions = pf.ActionSpace(["a"], [], [0.0], [1.0])
     box = pf.CommandSpace([0.0], [1.0], ["x"])
-    with pytest.raises(InvalidInput, match="discrete actions, for a probability"):
+    with pytest.raises(InvalidInput, match=r"discrete actions with options\.probability"):
         pf.explain(
             lambda s, c: c, state=[0.0], command=[0.2], foil="a > 0.5", space=box, actions=actions,
             options=pf.Options(probability=0.5),

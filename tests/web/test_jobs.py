@@ -14,6 +14,7 @@ import pytest
 from visitor import QUESTION, Visitor, visiting
 
 import paretofoil as pf
+from paretofoil.web import app as app_module
 from paretofoil.web import jobs as jobs_module
 from paretofoil.web import pool as pool_module
 from paretofoil.web.cache import ENTRY_BYTES, SizedCache
@@ -219,7 +220,7 @@ def test_quick_tasks_say_why_no_process_can_be_started(monkeypatch: pytest.Monke
         assert visitor.post("/api/episodes", episode).status_code == 200
         with monkeypatch.context() as broken:
             broken.setattr(subprocess, "Popen", no_memory)
-            visitor.app.state.server.quick.process.kill()
+            visitor.app.state.server.quick.kill()
             refused = visitor.post("/api/episodes", episode)
             assert refused.status_code == 503
             assert "could not be started (Cannot allocate memory)" in refused.json()["error"]
@@ -350,14 +351,14 @@ def test_the_process_of_quick_tasks_is_replaced_when_it_dies() -> None:
     episode = {"agent": "deep-sea-treasure", "command": [8.0, -8.0]}
     with visiting(agents=("deep-sea-treasure",), jobs=False) as visitor:
         assert visitor.post("/api/episodes", episode).status_code == 200
-        process = visitor.app.state.server.quick.process._process
+        process = visitor.app.state.server.quick._process
         os.kill(process.pid, signal.SIGKILL)
         wait_until(lambda: process.returncode is not None)
         assert visitor.post("/api/episodes", episode).status_code == 200
 
 
 def test_a_quick_task_beyond_the_time_limit_is_stopped(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(pool_module, "QUICK_SECONDS", 0.01)
+    monkeypatch.setattr(app_module, "QUICK_SECONDS", 0.01)
     with visiting(agents=("slow_agent:patient",), jobs=False) as visitor:
         many = {"state": [0.0] * 22, "valid_actions": [0], "commands": [[8.0, -8.0]] * 10}
         refused = visitor.post("/api/probabilities", {"agent": "slow_agent:patient", **many})

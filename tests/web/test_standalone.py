@@ -132,7 +132,7 @@ def test_names_of_different_modules_never_meet(tmp_path: Path) -> None:
 )
 def test_a_module_that_cannot_be_bundled_is_refused(tmp_path: Path, source: str) -> None:
     write(tmp_path, main=source, one="")
-    with pytest.raises(pf.InvalidInput, match=r"expected imports and exports of main\.js by their names"):
+    with pytest.raises(pf.InvalidInput, match=r"expected only named imports and exported declarations in main\.js"):
         bundle_modules(tmp_path, "main")
 
 

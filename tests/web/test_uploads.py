@@ -48,7 +48,7 @@ def test_an_uploaded_agent_can_be_asked_and_goes_with_the_server() -> None:
 def test_an_upload_never_takes_the_name_of_another_agent(visitor: Visitor, name: str) -> None:
     refused = visitor.post("/api/agents", upload(name))
     assert refused.status_code == 409
-    assert "expected a name that no agent has, and no deleted agent had" in refused.json()["error"]
+    assert "expected an unused name" in refused.json()["error"]
     assert not visitor.get(f"/api/agents/{name}").json()["uploaded"]
 
 

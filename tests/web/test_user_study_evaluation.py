@@ -46,9 +46,9 @@ def test_simulated_studies_find_the_planned_effect_with_its_power_and_nothing_in
 def test_a_planted_effect_is_found_and_only_where_it_is() -> None:
     evaluation = evaluate(STUDY, *simulated())
     found = {one.condition: one for one in evaluation.comparisons if one.measure == "accuracy"}
-    assert found["counterfactuals"].adjusted < 0.001
+    assert found["counterfactuals"].adjusted_p < 0.001
     assert found["counterfactuals"].difference.low < 0.5 < found["counterfactuals"].difference.high
-    assert min(found["everything"].adjusted, found["early"].adjusted) > 0.05
+    assert min(found["everything"].adjusted_p, found["early"].adjusted_p) > 0.05
     assert finding(evaluation)[0].startswith(
         "With counterfactuals, people replied correctly more often than with nothing"
     )

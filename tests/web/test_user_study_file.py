@@ -101,7 +101,7 @@ IMPOSSIBLE: list[tuple[dict[str, Any], str]] = [
     (changed("tasks", STEER, "foil", to="right"), "expected a foil that the agent does not choose, got right"),
     (changed("tasks", STEER, "foil", to="dwn"), "did you mean down?"),
     (changed("tasks", CHOOSE, "explained", to=[7]), "expected explained steps from 0 to 6, got 7"),
-    (changed("tasks", CHOOSE, "command", to=[1, -1]), "expected two agents of which one does better"),
+    (changed("tasks", CHOOSE, "command", to=[1, -1]), "expected two agents of which one is better"),
     (changed("tasks", CHOOSE, "agents", to=["deep-sea-treasure", "minecart"]), "expected agents of one environment"),
     (changed("conditions", 3, "instead", to={"deep-sea-treasure": "minecart"}), "expected agents of one environment"),
     (changed("conditions", 3, "instead", to={"deep-sea-treasure": "nobody"}), "nobody"),
@@ -125,7 +125,8 @@ def test_a_foil_that_no_command_leads_to_is_refused() -> None:
     document = changed("tasks", STEER, to={**example()["tasks"][STEER], "command": [8, -8], "step": 5, "foil": "up"})
     document["conditions"] = document["conditions"][:1]
     with pytest.raises(
-        InvalidInput, match=r"steer-down.*a foil that some command leads to, got up \(proven infeasible\)"
+        InvalidInput,
+        match=r"steer-down.*a foil that the agent chooses under some command, got up \(proven infeasible\)",
     ):
         prepare_tasks(parse_user_study(document), load_agent)
 

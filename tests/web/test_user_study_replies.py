@@ -254,8 +254,8 @@ def test_files_of_earlier_versions_are_read_and_continued(replies: Path, monkeyp
 @pytest.mark.parametrize(
     ("change", "words"),
     [
-        ("UPDATE participant SET condition = 'unknown'", "got participant 0 with 'unknown'"),
-        ("UPDATE participant SET number = 7", "expected participant 0 of"),
+        ("UPDATE participant SET condition = 'unknown'", "for participant 0 of"),
+        ("UPDATE participant SET number = 7", "expected participant number 0 in"),
         ("DELETE FROM participant", "expected replies of the 0 participants"),
         ("UPDATE participant SET id = x'ff'", "at id of a participant"),
         ("UPDATE reply SET seconds = 'long'", "expected a number at seconds of a reply, got 'long'"),

@@ -62,8 +62,8 @@ def test_a_black_box_of_few_whole_numbers_is_proven(visitor: Visitor) -> None:
 @pytest.mark.parametrize(
     ("path", "request_", "reason"),
     [
-        ("answers", {**QUESTION, "outcome": "steps <= 3"}, "nothing can be rolled out with"),
-        ("answers", {**QUESTION, "step": 1, "foil": 0}, "expected a foil at step 0"),
+        ("answers", {**QUESTION, "outcome": "steps <= 3"}, "has no environment"),
+        ("answers", {**QUESTION, "step": 1, "foil": 0}, "expected an action as foil, at step 0"),
         ("answers", {**QUESTION, "command": [1.0], "foil": 0}, "expected the state to have 4 numbers"),
         ("episodes", {"agent": BALANCER, "command": [1e60] * 4}, "the state"),
         ("flip-maps", {"agent": BALANCER, "command": [0.0] * 4}, "expected an agent with an environment"),

@@ -1,6 +1,6 @@
-"""The command line. Each verb is a function in a module of its own, imported when the verb is used.
+"""The command line. Each verb is a function in a module of its own, which is imported when the verb is used.
 
-Other packages add verbs by entry points of the group `paretofoil.commands`: a function annotated for typer, or an app.
+Other packages add verbs by entry points of the group `paretofoil.commands`: functions annotated for typer, or apps.
 """
 
 import os
@@ -40,13 +40,12 @@ VERBS = {
 
 
 class Verbs(Mapping[str, Any]):
-    """The verbs of this package and of installed packages, each imported when it is looked up."""
+    """The verbs of this package and of other packages, each imported when it is looked up."""
 
     def __init__(self) -> None:
-        self._targets: dict[str, str | EntryPoint] = {
-            plugin.name: plugin for plugin in entry_points(group="paretofoil.commands")
-        }
-        self._targets = {**VERBS, **self._targets, **VERBS}  # in this order; a package cannot replace a built-in verb
+        plugins = {plugin.name: plugin for plugin in entry_points(group="paretofoil.commands")}
+        # Built-in verbs come first, and a package cannot replace them.
+        self._targets: dict[str, str | EntryPoint] = {**VERBS, **plugins, **VERBS}
 
     def __iter__(self) -> Iterator[str]:
         return iter(self._targets)
@@ -61,7 +60,7 @@ class Verbs(Mapping[str, Any]):
             return _command(verb, getattr(import_module(f"{__name__}.{module}"), name))
         try:
             return _command(verb, target.load())
-        except Exception as error:  # a package that cannot be imported says why when its verb is used
+        except Exception as error:  # the error is shown when the verb is used
             message = f"expected {target.value} to be importable, got {type(error).__name__}: {error}"
 
         def broken() -> None:
@@ -118,12 +117,12 @@ def _global(
 
 
 def main() -> None:
-    """Run the command line. Invalid input prints one line to standard error and exits with code 2."""
-    os.environ.setdefault("OMP_NUM_THREADS", "1")  # before NumPy is imported: matrices are small
+    """Run the command line. For invalid input, print one line to standard error and exit with code 2."""
+    os.environ.setdefault("OMP_NUM_THREADS", "1")  # set before NumPy is imported, because matrices are small
 
     from paretofoil.cli.console import note
 
-    for stream in (sys.stdout, sys.stderr):  # a terminal that knows ASCII only shows other characters as codes
+    for stream in (sys.stdout, sys.stderr):  # print characters that the terminal does not know as codes
         if isinstance(stream, TextIOWrapper):
             stream.reconfigure(errors="backslashreplace")
     try:

@@ -1,4 +1,4 @@
-"""The verb `paretofoil agents`, and the folders of new agents."""
+"""The verb `paretofoil agents`, and folders for new agents."""
 
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated
@@ -22,7 +22,7 @@ NewFolder = Annotated[Path | None, typer.Option(help="Folder of the new agent; a
 
 
 def agents(
-    name: Annotated[str | None, typer.Argument(help=_NAME, autocompletion=complete_agent)] = None,
+    name: Annotated[str | None, typer.Argument(metavar="NAME", help=_NAME, autocompletion=complete_agent)] = None,
     allow_import: AllowImport = None,
 ) -> None:
     """List the shipped and local agents, or show the front, commands and provenance of one."""
@@ -35,9 +35,9 @@ def agents(
 
 
 def new_folder(name: str, out: Path | None, *, overwrite: bool) -> Path:
-    """Return the folder of a new agent, without creating it. Raise an error if its name cannot be stored.
+    """Return the folder for a new agent without creating it. Raise an error if its name cannot be used for a folder.
 
-    Without `overwrite`, also raise an error if the folder holds an agent or a stopped training.
+    Without `overwrite`, also raise an error if the folder contains an agent or a stopped training.
     """
     from paretofoil.agents.store import DESCRIPTION, local_folder
 
@@ -47,15 +47,15 @@ def new_folder(name: str, out: Path | None, *, overwrite: bool) -> Path:
     if overwrite:
         return folder
     if (folder / CHECKPOINT).exists():
-        raise InvalidInput.expected(
-            "--resume to continue a stopped training, or --overwrite to replace it", f"{folder} with a checkpoint"
-        )
+        expected = "--resume to continue a stopped training, or --overwrite to replace it"
+        raise InvalidInput.expected(expected, f"{folder} with a checkpoint")
     if (folder / DESCRIPTION).exists():
-        raise InvalidInput.expected("another --name or --out, or --overwrite", f"{folder}, which holds an agent")
+        raise InvalidInput.expected("another --name or --out, or --overwrite", f"{folder}, which contains an agent")
     return folder
 
 
 def make_folder(folder: Path) -> None:
+    """Create a folder, or raise InvalidInput."""
     try:
         folder.mkdir(parents=True, exist_ok=True)
     except OSError as error:
@@ -77,14 +77,14 @@ def _list() -> None:
     for name, folder in list_agents().items():
         try:
             agent = load_agent(folder)
-        except Exception as error:  # one broken agent must not hide the others
+        except Exception as error:  # the other agents are still listed
             broken[name] = " ".join(str(error).split("\n"))
             continue
         reached = "-" if agent.achieved is None else f"{int(agent.reached().sum())}/{len(agent.front)}"
         origin = "shipped" if folder.parent == shipped_folder() else str(folder)
         steps = agent.provenance.get("steps")
-        trained = f"{steps:,}" if isinstance(steps, int) and steps else "-"
-        rows.append([name, agent.environment.name, str(len(agent.front)), reached, trained, origin])
+        training = f"{steps:,}" if isinstance(steps, int) and steps else "-"
+        rows.append([name, agent.environment.name, str(len(agent.front)), reached, training, origin])
     columns = ["agent", "environment", "front", "reached", "steps", "origin"]
     print_rows("Agents", columns, rows, right=[2, 3, 4])
     for name, reason in broken.items():
@@ -109,7 +109,7 @@ def _show(agent: "Agent") -> None:
 
 
 def _accuracy(agent: "Agent", i: int) -> str:
-    """Return how close the returns of the rollouts of a front command are to the command."""
+    """Return text about how exactly the rollouts of a front command reach it: "exactly", "off by up to 0.2"."""
     import numpy as np
 
     from paretofoil.show.numbers import short

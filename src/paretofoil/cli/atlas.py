@@ -39,12 +39,12 @@ def atlas(
     from paretofoil.show.atlas import LISTED, outcome_text, share_span
 
     loaded = find_agent(agent)
-    through = None if command is None else read_command(command, loaded.space, "--command")
+    fixed = None if command is None else read_command(command, loaded.space, "--command")
     with bars(quiet) as start:
         result = make_atlas(
             loaded,
             vary=None if vary is None else [name.strip() for name in vary.split(",")],
-            command=through,
+            command=fixed,
             undecided=undecided,
             seconds=seconds,
             samples=samples,
@@ -66,12 +66,12 @@ def atlas(
 
 
 def shares(atlas: "Atlas") -> dict[str, tuple[float, float]]:
-    """Return the bounds of the shares of commands that end on the front, deliver, and do not finish."""
+    """Return the bounds of the shares of commands that end on the front, deliver, and run into the step limit."""
     return {name: atlas.interval(getattr(atlas, name)) for name in ("on_front", "delivers", "unfinished")}
 
 
 def _values(result: "Atlas") -> dict[str, Any]:
-    """Return the atlas with its outcomes, without its cells."""
+    """Return the JSON values of an atlas, without its cells."""
     sampled = None if result.sampled is None else _values(result.sampled)
     outcomes = [
         {"achieved": o.achieved, "finished": o.finished, "on_front": o.on_front, "share": result.interval(o.share)}

@@ -39,7 +39,7 @@ def compare(
     quiet: Quiet = False,
     allow_import: AllowImport = None,
 ) -> None:
-    """Compare two agents: prove for what share of the commands their episodes end differently.
+    """Compare two agents: prove for which share of the commands their episodes end differently.
 
     The proof needs at most four objectives, a deterministic environment with finitely many states, and white-box
     policies. Otherwise both agents are rolled out under the same sampled commands. With --command, the printed example
@@ -71,7 +71,7 @@ def compare(
 
 
 def comparison_values(result: "Comparison") -> dict[str, Any]:
-    """Return the comparison without its cells."""
+    """Return the JSON values of a comparison, without its cells."""
     names = ("agents", "differ", "sampled", "samples", "assumed", "front", "achieved", "reached", "example", "seconds")
     return {
         "schema": SCHEMA,

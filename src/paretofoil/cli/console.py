@@ -22,8 +22,7 @@ if TYPE_CHECKING:
 
 _CONTROL = re.compile("[\x00-\x08\x0b-\x1f\x7f-\x9f\ud800-\udfff]")
 LONGEST_NAME = 26
-"""Words of at most this length are never broken; longer ones, such as paths, may be."""
-
+"""Longest word that is never broken. Longer ones, such as paths, may be."""
 GAP = 2
 """Spaces between two columns."""
 console = Console()
@@ -31,9 +30,9 @@ notes = Console(stderr=True)
 
 
 def say(*parts: str | tuple[str, str], on: Console | None = None) -> None:
-    """Print text, parts of it with a style. Brackets are not markup, and lines wrap only on a terminal.
+    """Print parts of text, each alone or as (text, style). Brackets are no markup, and lines wrap only on a terminal.
 
-    Control characters, which could control the terminal, are printed as codes.
+    Control characters are printed as codes, because they could control the terminal.
     """
     target = on or console
     shown = [printable(part) if isinstance(part, str) else (printable(part[0]), part[1]) for part in parts]
@@ -41,18 +40,18 @@ def say(*parts: str | tuple[str, str], on: Console | None = None) -> None:
 
 
 def printable(text: str) -> str:
-    """Return a text with codes in place of control characters and of bytes that are not valid text."""
+    """Return a text in which codes replace control characters and bytes that are not valid text."""
     return _CONTROL.sub(lambda match: repr(match[0])[1:-1], text)
 
 
 def say_written(what: str, path: Path, *, quiet: bool) -> None:
-    """Print where a file was written, unless standard output is read by a program."""
+    """Print where a file was written; with `quiet`, print nothing, because a program reads standard output."""
     if not quiet:
         say((f"Wrote {what} to {path}.", "dim"))
 
 
 def write_figure(value: Any, path: Path | None, *, quiet: bool) -> None:
-    """Write the figure of a value if there is a file for it, and print where it was written."""
+    """Write the figure of a value if a file is given, and print where it was written."""
     if path is not None:
         value.plot(path)
         say_written("the figure", path, quiet=quiet)
@@ -66,7 +65,7 @@ def print_json(values: object) -> None:
 
 
 def write_or_print(text: str, out: Path | None, what: str) -> None:
-    """Write a text to a file and say so, or print it if there is no file."""
+    """Write a text to a file and print where, or print the text if no file is given."""
     if out is None:
         print(text, end="")
         return
@@ -102,7 +101,7 @@ def print_rows(title: str, columns: Sequence[str], rows: Sequence[Sequence[str]]
 def _table(
     columns: Sequence[str], rows: Sequence[Sequence[str]], right: Sequence[int], widths: Sequence[int]
 ) -> "RichTable":
-    """Return a table; the columns in `right` are aligned to the right. Cells are printed literally, brackets too."""
+    """Return a table whose columns in `right` are aligned to the right. Brackets in cells are no markup."""
     from rich.table import Table as RichTable
 
     width = sum(widths) + GAP * (len(widths) - 1)
@@ -115,9 +114,9 @@ def _table(
 
 
 def _fit(columns: Sequence[str], rows: Sequence[Sequence[str]], room: int | None) -> list[int] | None:
-    """Return the widths of columns whose cells break only between words; None if even the words need more room.
+    """Return the widths of columns whose cells break only between words; None if there is no room for the words.
 
-    Without a limit no cell breaks.
+    If `room` is None, no cell breaks.
     """
     cells = list(zip(columns, *rows, strict=True))
     full = [max(map(len, column)) for column in cells]
@@ -147,17 +146,15 @@ def print_table(table: "Table") -> None:
 
 PATIENCE = 1.0
 """Seconds before bars are shown."""
-
-
 Bar = Callable[..., None]
-"""Moves one bar: (done, total, text)."""
+"""Moves a progress bar; called with (done, total, text)."""
 
 
 @contextmanager
 def bars(quiet: bool = False) -> Iterator[Callable[[str], Bar]]:
     """Yield a function that makes a named progress bar with a count, a text, and the elapsed and remaining time.
 
-    Bars are drawn on standard output, or on standard error if only that is a terminal, and removed at the end.
+    Bars are drawn on standard output if it is a terminal, else on standard error. They are removed at the end.
     """
     from rich.markup import escape
     from rich.progress import BarColumn, MofNCompleteColumn, TextColumn, TimeElapsedColumn, TimeRemainingColumn
@@ -168,19 +165,19 @@ def bars(quiet: bool = False) -> Iterator[Callable[[str], Bar]]:
     columns = (TextColumn("{task.description}"), BarColumn(bar_width=24), MofNCompleteColumn(), text, *times)
     screen = console if console.is_terminal else notes
     hidden = quiet or not screen.is_terminal
-    # Nothing is redirected to the screen: standard output may be a file.
+    # Standard output is not redirected, because it may be a file.
     display = Display(
         *columns, console=screen, disable=hidden, transient=True, redirect_stdout=False, redirect_stderr=False
     )
 
     def start(name: str) -> Bar:
-        task, begun = display.add_task(escape(name), start=False, total=None, text=""), False
+        task, is_running = display.add_task(escape(name), start=False, total=None, text=""), False
 
         def show(done: int, total: int | None = None, text: str = "") -> None:
-            nonlocal begun
-            change = display.update if begun else display.reset  # the estimate ignores what was done before
+            nonlocal is_running
+            change = display.update if is_running else display.reset  # the estimate ignores the time before
             change(task, completed=done, total=total, text=text)
-            begun = True
+            is_running = True
 
         return show
 
@@ -199,9 +196,9 @@ def bars(quiet: bool = False) -> Iterator[Callable[[str], Bar]]:
 def study_bars(
     quiet: bool, log: Path | None = None, advice: str = ""
 ) -> Iterator[Callable[[str], "Callable[[StudyProgress], None]"]]:
-    """Yield a function that makes a named progress bar for a study; `log` is its log file.
+    """Yield a function that makes a named progress bar for a study, and write messages to the file `log`.
 
-    Ctrl-C prints how to continue, and exits with code 130.
+    On Ctrl-C, print `advice`, which says how to continue, and exit with code 130.
     """
 
     def watch(name: str) -> "Callable[[StudyProgress], None]":

@@ -1,4 +1,4 @@
-"""The verb `paretofoil envs`, and environments by name: of the catalogue, or registered with Gymnasium."""
+"""The verb `paretofoil envs`, and a function to find environments of the catalogue and of Gymnasium."""
 
 import sys
 from contextlib import suppress
@@ -20,11 +20,11 @@ if TYPE_CHECKING:
 
 _ENVIRONMENT = "Name from `paretofoil envs`, Gymnasium id, or my_module:my-env-v0 of a module to import."
 _OBJECTIVES = (
-    "Names of the objectives of an environment that is not in the catalogue, with a minus sign before costs and units "
-    "in brackets: 'ore (kg),-fuel'. If omitted, the environment's attribute objective_names, or numbers."
+    "Names of the objectives of an environment that is not in the catalogue. Costs have a minus sign, and units are in "
+    "brackets: 'ore (kg),-fuel'. If omitted, the environment's attribute objective_names, or numbers."
 )
 _ACTIONS = (
-    "Names of the actions of an environment that is not in the catalogue, with the past participle for sentences: "
+    "Names of the actions of an environment that is not in the catalogue, each with a past participle for sentences: "
     "'dig=dug,left=gone left'. If omitted, the environment's attribute action_names, or numbers."
 )
 _DESCRIPTION = (
@@ -33,10 +33,12 @@ _DESCRIPTION = (
 )
 _MAX_STEPS = (
     "Step limit of the episodes of an environment that is not in the catalogue. "
-    "If omitted, the limit with which it is registered."
+    "If omitted, the limit with which the environment is registered."
 )
 
-EnvironmentName = Annotated[str, typer.Argument(help=_ENVIRONMENT, autocompletion=complete_environment)]
+EnvironmentName = Annotated[
+    str, typer.Argument(metavar="ENVIRONMENT", help=_ENVIRONMENT, autocompletion=complete_environment)
+]
 Objectives = Annotated[str | None, typer.Option(help=_OBJECTIVES)]
 Actions = Annotated[str | None, typer.Option(help=_ACTIONS)]
 Description = Annotated[str | None, typer.Option(help=_DESCRIPTION)]
@@ -46,9 +48,13 @@ MaxSteps = Annotated[int | None, typer.Option(min=1, help=_MAX_STEPS)]
 def envs(
     name: Annotated[
         str | None,
-        typer.Argument(help="Environment to show; all are listed if omitted.", autocompletion=complete_environment),
+        typer.Argument(
+            metavar="NAME", help="Environment to show. If omitted, all are listed.", autocompletion=complete_environment
+        ),
     ] = None,
-    render: Annotated[Path | None, typer.Option(help="PNG file for a picture of the environment's start.")] = None,
+    render: Annotated[
+        Path | None, typer.Option(metavar="FILE", help="PNG file for a picture of the environment's first state.")
+    ] = None,
 ) -> None:
     """List the environments of the catalogue, or show one."""
     from paretofoil import envs as catalogue
@@ -130,7 +136,7 @@ def find_environment(
         if (objectives, actions, max_steps, description) != (None, None, None, None):
             options = "--objectives, --actions, --max-steps and --description"
             what = f"{options} only for environments that are not in the catalogue"
-            raise InvalidInput.expected(what, f"{environment} of the catalogue")
+            raise InvalidInput.expected(what, f"{environment}, which is in the catalogue")
         return catalogue.entry(environment)
     _check_registered(environment, max_steps)
     entry = catalogue.describe(environment, max_steps=max_steps)

@@ -16,7 +16,7 @@ if TYPE_CHECKING:
     from paretofoil.core.decision import Episode
 
 
-_OUTCOME = "Outcome such as 'treasure >= 50'; the page of --html says which command leads to it. Repeatable."
+_OUTCOME = "Outcome such as 'treasure >= 50', for which the page of --html shows a command. Repeatable."
 
 
 @shared.with_options(without=["attainable"])
@@ -31,7 +31,7 @@ def episode(
     options: dict[str, Any] = {},  # noqa: B006 (replaced by with_options)
     as_json: Annotated[bool, typer.Option("--json", help="Print the flip map as JSON.")] = False,
     plot: shared.Plot = None,
-    html: Annotated[Path | None, typer.Option(help="HTML file for a page that needs no server.")] = None,
+    html: Annotated[Path | None, typer.Option(metavar="FILE", help="HTML file for a page without a server.")] = None,
     outcome: Annotated[list[str] | None, typer.Option(help=_OUTCOME)] = None,
     allow_import: shared.AllowImport = None,
     quiet: shared.Quiet = False,
@@ -108,7 +108,7 @@ def episode(
 def _stream(
     agent: "Agent", episode: "Episode", steps: Sequence[int] | None, box: str
 ) -> Callable[[Sequence["Answer"]], None]:
-    """Return a function that prints a line per step as soon as all of its foils are answered."""
+    """Return a function that takes the answers so far, and prints the line of each step whose foils are answered."""
     from paretofoil.core.amounts import direction_names
     from paretofoil.explanation.questions import foils_of
     from paretofoil.show.flip_map import FlipMapLines
@@ -123,10 +123,10 @@ def _stream(
             say((f"{agent.name}: scaled change for each foil{where}\n{lines.head}", "bold"))
         while waiting:
             decision = episode[waiting[0]]
-            answered = [a for a in answers if a.question.step == decision.step]
-            if len(answered) < len(foils_of(agent, decision)):
+            of_step = [a for a in answers if a.question.step == decision.step]
+            if len(of_step) < len(foils_of(agent, decision)):
                 break
             choice = decision.action if decision.amounts is None else decision.amounts.tolist()
-            say(lines.line(waiting.popleft(), choice, answered))
+            say(lines.line(waiting.popleft(), choice, of_step))
 
     return show

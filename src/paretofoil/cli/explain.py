@@ -21,8 +21,8 @@ SCHEMA = "paretofoil/explanation/2"
 _JSON = "Print one JSON object: agent, environment, command, step, state, remaining, options and answers."
 
 _OUTCOME = (
-    'Outcome of the episode instead of an action, such as "treasure >= 50, time <= 10" (costs are positive). Other '
-    'clauses: "dominates treasure=8 time=8", "steps <= 10", "ends", "takes down", "never takes down", "visits (3, 4)".'
+    'Outcome of the episode as foil, such as "treasure >= 50, time <= 10" (costs are positive). Other clauses: '
+    '"dominates treasure=8 time=8", "steps <= 10", "ends", "takes down", "never takes down", "visits (3, 4)".'
 )
 
 
@@ -34,9 +34,11 @@ def explain(
     foil: shared.Foil = None,
     outcome: Annotated[str | None, typer.Option(metavar="OUTCOME", help=_OUTCOME)] = None,
     all_foils: Annotated[bool, typer.Option("--all-foils", help="Ask about every other valid action.")] = False,
-    state: Annotated[str | None, typer.Option(help="State as numbers, instead of --command and --at.")] = None,
+    state: Annotated[
+        str | None, typer.Option(metavar="NUMBERS", help="State of the decision, instead of --command and --at.")
+    ] = None,
     remaining: Annotated[
-        str | None, typer.Option(help="Command in the state of --state, written like --command.")
+        str | None, typer.Option(metavar="COMMAND", help="Command in the state of --state, written like --command.")
     ] = None,
     search: shared.Search = "auto",
     seconds: shared.Seconds = None,
@@ -58,7 +60,7 @@ def explain(
     from paretofoil.explanation.explain import explain_decision
     from paretofoil.explanation.outcome import outcome as make_outcome
 
-    foils = [name for name, given in (("--foil", foil), ("--outcome", outcome), ("--all-foils", all_foils)) if given]
+    foils = [name for name, value in (("--foil", foil), ("--outcome", outcome), ("--all-foils", all_foils)) if value]
     if len(foils) != 1:
         raise InvalidInput.expected("one of --foil, --outcome and --all-foils", " and ".join(foils) or "none of them")
     _check_place(command, at, state, remaining)
@@ -95,17 +97,15 @@ def explain(
 
 def _check_place(command: str | None, at: int | None, state: str | None, remaining: str | None) -> None:
     """Check that either a step of an episode (--command, --at) or a state (--state, --remaining) is given."""
-    given = {"--command": command, "--at": at, "--state": state, "--remaining": remaining}
-    names = {name for name, value in given.items() if value is not None}
-    if not ({"--command"} <= names <= {"--command", "--at"} or names == {"--state", "--remaining"}):
-        raise InvalidInput.expected(
-            "--command (and --at) for a step of an episode, or --state and --remaining for any state",
-            ", ".join(name for name in given if name in names) or "none of them",
-        )
+    options = {"--command": command, "--at": at, "--state": state, "--remaining": remaining}
+    names = [name for name, value in options.items() if value is not None]
+    if names not in (["--command"], ["--command", "--at"], ["--state", "--remaining"]):
+        expected = "--command (and --at) for a step of an episode, or --state and --remaining for any state"
+        raise InvalidInput.expected(expected, ", ".join(names) or "none of them")
 
 
 def _read_axes(plot: Path | None, axes: str | None, agent: "Agent") -> tuple[str, str] | None:
-    """Return the two objectives of --axes: "A,B" -> ("A", "B")."""
+    """Return the two objectives of --axes; "A,B" gives ("A", "B")."""
     if axes is None:
         return None
     if plot is None:
@@ -120,7 +120,7 @@ def _read_axes(plot: Path | None, axes: str | None, agent: "Agent") -> tuple[str
 def _values(
     agent: "Agent", issued: "np.ndarray | None", decision: "Decision", answers: "list[Answer]", options: "Options"
 ) -> dict[str, Any]:
-    """Return the decision and the answers; the document has the same form for one foil and for several."""
+    """Return the JSON values of the decision and its answers."""
     return {
         "schema": SCHEMA,
         "agent": agent.name,

@@ -12,14 +12,16 @@ from paretofoil.cli.options import AllowImport, complete_environment
 
 _ENVIRONMENT = "Environment of the training: a name from `paretofoil envs`, or a Gymnasium id."
 _FRONT = (
-    "Text file of the commands that the agent can reach: one per row, numbers separated by commas. "
+    "Text file of the commands that the agent can reach, one per line, with numbers separated by commas. "
     "If omitted, the points of the environment's own front that the agent reaches."
 )
 _RANGE = "Range of one objective in commands, as NAME=LOW:HIGH. Costs are positive. Repeatable."
 
 
 def import_agent(
-    file: Annotated[Path, typer.Argument(help="PCN saved by MORL-Baselines (PCN.save) or by the paper's authors.")],
+    file: Annotated[
+        Path, typer.Argument(metavar="FILE", help="PCN saved by MORL-Baselines (PCN.save) or by the paper's authors.")
+    ],
     environment: Annotated[
         str, typer.Option("--env", help=_ENVIRONMENT, autocompletion=complete_environment, show_default=False)
     ],
@@ -49,8 +51,8 @@ def import_agent(
     agent = make_agent(file, entry, front=front, ranges=box, name=name)
     make_folder(folder)
     agents.save_agent(agent, folder)
-    stated = agent.provenance.get("returns as stated", "")
-    if len(set(stated.split(" of "))) > 1:
-        note(f"note: only {stated} commands have the return that {front} states. Is --env the right environment?")
+    confirmed = agent.provenance.get("returns as stated", "")
+    if len(set(confirmed.split(" of "))) > 1:
+        note(f"note: only {confirmed} commands have the return that {front} states. Is --env the right environment?")
     reached = reached_points(int(agent.reached().sum()), len(agent.front))
     say(f"Imported {agent.name}: {agent.provenance['imported']}; {reached}. Saved in {folder}.")

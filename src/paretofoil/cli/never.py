@@ -15,14 +15,16 @@ _ACTION = (
     'Action, or an amount such as "release >= 80". '
     "If omitted, every action; for continuous actions, several intervals of their range."
 )
-_WIDTH = "Width of a box around each state, as a share of the range of states (such as 0.01); 0 for the state alone."
+_WIDTH = "Width of a box around each state, as a share of the range of states, such as 0.01; 0 for the state alone."
 
 
 def never(
     agent: AgentName,
     action: Annotated[str | None, typer.Argument(metavar="ACTION", help=_ACTION)] = None,
     width: Annotated[float, typer.Option(help=_WIDTH)] = 0.0,
-    seconds: Annotated[float, typer.Option(help="Time limit per state; the rest is reported as undecided.")] = 10.0,
+    seconds: Annotated[
+        float, typer.Option(help="Time limit per state. A state without a result by then is reported as undecided.")
+    ] = 10.0,
     seed: Seed = 0,
     as_json: Annotated[bool, typer.Option("--json", help="Print one JSON object with all counterexamples.")] = False,
     quiet: Quiet = False,
@@ -53,11 +55,11 @@ def never(
             if example.amounts is not None and space is not None:
                 rows = zip(example.amounts, space.units, space.names, strict=True)
                 choice = " and ".join(f"{short(x)} {unit}".rstrip() + f" of {name}" for x, unit, name in rows)
-            say((f"For example in the state ({state}) under the command {command} it chooses {choice}.", "dim"))
+            say((f"For example, in the state ({state}) under the command {command}, it chooses {choice}.", "dim"))
 
 
 def _values(result: "Never") -> dict[str, Any]:
-    """Return the result with its verdict on each state."""
+    """Return the JSON values of a result, with a verdict for each state."""
     values = {name: getattr(result, name) for name in ("action", "width", "visited", "low", "high", "seconds")}
     states = [
         {

@@ -20,11 +20,11 @@ if TYPE_CHECKING:
 
 
 SEARCHES = "{searches}"
-"""Stands for the names of all installed searches in a help text."""
+"""In a help text, stands for the names of all installed searches."""
 
 
 class VerbCommand(TyperCommand):
-    """A command whose help lists the installed searches; they are not loaded before help is shown."""
+    """A command whose help lists the installed searches. They are loaded only when help is shown."""
 
     def format_help(self, ctx: Any, formatter: Any) -> None:
         from paretofoil.search.registry import methods
@@ -64,7 +64,7 @@ def complete_objective(incomplete: str) -> list[str]:
 
 
 def _typed_agent() -> "list[Agent]":
-    """Return the agent on the line that the shell completes, if there is one.
+    """Return a list with the agent on the line that the shell completes; empty if there is none.
 
     The line is read from an environment variable, because typer does not parse a line whose last option has no value.
     """
@@ -73,12 +73,12 @@ def _typed_agent() -> "list[Agent]":
     line = os.environ.get("COMP_WORDS") or os.environ.get("_TYPER_COMPLETE_ARGS") or ""
     try:
         return [load_agent(word) for word in line.split() if word in list_agents()][:1]
-    except (InvalidInput, OSError):  # completion shows no errors
+    except (InvalidInput, OSError):  # the shell cannot show errors
         return []
 
 
 def allow_typed(modules: list[str] | None) -> list[str] | None:
-    """Allow modules that the user named to be imported, also from the current folder."""
+    """Allow the import of the given modules, also from the current folder."""
     if modules:
         from paretofoil.envs.catalogue import allow
 
@@ -90,7 +90,7 @@ def allow_typed(modules: list[str] | None) -> list[str] | None:
 
 
 def check_plot(path: Path | None) -> Path | None:
-    """Raise an error before anything is computed if a figure cannot be written to this file."""
+    """Return the path of a figure; raise an error, before anything is computed, if it cannot be written."""
     if path is not None:
         from paretofoil.show.palette import check_figure
 
@@ -99,7 +99,7 @@ def check_plot(path: Path | None) -> Path | None:
 
 
 def check_web() -> None:
-    """Raise an error if a package of the page is not installed, before anything is computed."""
+    """Raise an error, before anything is computed, if a package that the page needs is not installed."""
     for package in ("fastapi", "uvicorn"):
         if find_spec(package) is None:
             raise InvalidInput.missing(package, "web")
@@ -125,9 +125,9 @@ def typed_option(name: str) -> Any:
 
 
 def with_options(*, without: Sequence[str] = ()) -> Callable[[Callable], Callable]:
-    """Return a decorator that replaces the parameter `options` of a verb by one per field of `Options`.
+    """Return a decorator that replaces the parameter `options` of a verb by one parameter per field of `Options`.
 
-    The verb receives the typed values as a dictionary, of which `typed.read_options` makes `Options`.
+    The verb receives the values as a dictionary, from which `typed.read_options` makes `Options`.
     """
     infos = [info for info in describe_options() if info.name not in without]
 
@@ -159,7 +159,7 @@ _COMMAND = "Command at the start: returns such as 8,-8, or named values such as 
 _AGENT = "Name (see `paretofoil agents`) or folder of the agent, or my_module:agent of a module to import."
 _SEARCH = f"Search method: auto (exact for white-box policies, boundary for black-box policies), {SEARCHES}."
 _SECONDS = "Time limit per question. If omitted, 10 seconds for auto, none for other searches."
-_QUERIES = "Maximum number of policy queries per question, not counting those that check the answer."
+_QUERIES = "Maximum number of policy queries per question, without those that check the answer."
 
 AgentName = Annotated[str, typer.Argument(metavar="AGENT", help=_AGENT, autocompletion=complete_agent)]
 StartCommand = Annotated[str, typer.Option(metavar="COMMAND", help=_COMMAND)]
@@ -188,13 +188,13 @@ AllowImport = Annotated[
 ]
 Box = Annotated[str, typed_option("box")]
 Kappa = Annotated[float | None, typed_option("kappa")]
-Undecided = Annotated[float, typer.Option(help="Share of the commands whose outcome may remain undecided.")]
+Undecided = Annotated[float, typer.Option(help="The proofs stop when at most this share of the commands is undecided.")]
 ProofSeconds = Annotated[float, typer.Option(help="Time limit of the proofs.")]
 Samples = Annotated[
-    int, typer.Option(help="Number of commands to roll out if there is no proof, or it leaves too many undecided.")
+    int, typer.Option(help="Number of commands to roll out if there is no proof, or if it leaves too many undecided.")
 ]
 Chunk = Annotated[
-    int | None, typer.Option(metavar="N", help="Questions per chunk; a stopped run loses unfinished chunks only.")
+    int | None, typer.Option(metavar="N", help="Questions per chunk. A stopped run loses only unfinished chunks.")
 ]
 Seed = Annotated[int, typer.Option(metavar="SEED", help="Random seed, at least 0.")]
 Engine = Annotated[str, typer.Option(metavar="ENGINE", help="Where to compute: local, dask or ray.")]
@@ -203,4 +203,4 @@ Address = Annotated[
     str | None, typer.Option(metavar="ADDRESS", help="Address of a Dask or Ray cluster; a new local one if omitted.")
 ]
 Quiet = Annotated[bool, typer.Option("--quiet", help="Hide the progress display.")]
-Log = Annotated[Path | None, typer.Option(metavar="FILE", help="Log file; gets one line per chunk of answers.")]
+Log = Annotated[Path | None, typer.Option(metavar="FILE", help="File for a log, with one line per chunk of answers.")]

@@ -27,7 +27,7 @@ def report(
 ) -> None:
     """Write a report card: does the agent do what it is told, and what is proven about it?
 
-    The page needs no server, no network and no script. Without --html, the report is printed as text.
+    With --html, the report is a page without scripts that loads no other files. Otherwise it is printed as text.
     """
     from paretofoil.cli.typed import find_agent
     from paretofoil.core.files import check_file, write_atomically

@@ -12,22 +12,24 @@ from paretofoil.cli.options import AllowImport, Workers, allow_typed, check_web,
 if TYPE_CHECKING:
     from paretofoil.web.settings import Settings
 
-_AGENTS = "Names or folders of agents, or my_module:agent; all agents of `paretofoil agents` if omitted."
+_AGENTS = "Names or folders of agents, or my_module:agent. If omitted, all agents of `paretofoil agents`."
 _REPLIES = "File for the replies of the user study. If omitted, a file in the current folder, named after the study."
 
 
 def serve(
-    agents: Annotated[list[str] | None, typer.Argument(help=_AGENTS, autocompletion=complete_agent)] = None,
+    agents: Annotated[
+        list[str] | None, typer.Argument(metavar="AGENTS", help=_AGENTS, autocompletion=complete_agent)
+    ] = None,
     host: Annotated[str, typer.Option(help="Address to listen on; 127.0.0.1 admits only this machine.")] = "127.0.0.1",
     port: Annotated[int, typer.Option(help="Port; 0 for any free port.")] = 8765,
-    folder: Annotated[list[Path] | None, typer.Option(help="Folder that holds agents' folders. Repeatable.")] = None,
+    folder: Annotated[list[Path] | None, typer.Option(help="Folder that contains agent folders. Repeatable.")] = None,
     workers: Workers = None,
     open_page: Annotated[bool, typer.Option("--open", help="Open the page in a browser.")] = False,
     study: Annotated[Path | None, typer.Option(help="File of a user study to run (see docs/user-study.md).")] = None,
     replies: Annotated[Path | None, typer.Option(help=_REPLIES)] = None,
     allow_import: AllowImport = None,
 ) -> None:
-    """Serve a web page on which to watch agents and ask why they did not choose another action."""
+    """Serve a web page that shows agents and answers why they did not choose another action."""
     check_web()
     from paretofoil.agents.store import module_address
     from paretofoil.web.settings import Settings

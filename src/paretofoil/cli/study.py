@@ -25,26 +25,28 @@ SUMMARIES = ("markdown", "html", "latex")
 FORMATS = ("csv", "parquet", "json", *SUMMARIES)
 _SEARCH = f"Searches, separated by commas: auto (here without its time limit), {shared.SEARCHES}."
 
-File = Annotated[Path, typer.Argument(help="File of the study.")]
+File = Annotated[Path, typer.Argument(metavar="FILE", help="File of the study.")]
 
 
 @app.command(cls=shared.VerbCommand)
 def run(
     agents: Annotated[
-        list[str], typer.Argument(help="Names or folders of agents.", autocompletion=shared.complete_agent)
+        list[str],
+        typer.Argument(metavar="AGENTS", help="Names or folders of agents.", autocompletion=shared.complete_agent),
     ],
     search: Annotated[
         str, typer.Option(metavar="SEARCHES", help=_SEARCH, autocompletion=shared.complete_search)
     ] = "cf-zoo,boundary,exact",
-    out: Annotated[Path, typer.Option(help="File of the study; an existing one is continued.")] = Path("study.sqlite"),
+    out: Annotated[Path, typer.Option(help="File of the study; an existing study is continued.")] = Path(
+        "study.sqlite"
+    ),
     commands: Annotated[int | None, typer.Option(help="Maximum number of commands per front; all if omitted.")] = None,
     steps: Annotated[int | None, typer.Option(help="Maximum number of steps per episode; all if omitted.")] = None,
     foils: Annotated[
         int | None, typer.Option(help="Maximum number of foils per decision, most probable first; all if omitted.")
     ] = None,
     outcome: Annotated[
-        list[str] | None,
-        typer.Option(help='Outcome to ask for instead of actions, such as "treasure >= 50". Repeatable.'),
+        list[str] | None, typer.Option(help='Outcome as foil instead of actions, such as "treasure >= 50". Repeatable.')
     ] = None,
     box: shared.Box = DEFAULTS.box,
     kappa: shared.Kappa = None,
@@ -59,7 +61,7 @@ def run(
 ) -> None:
     """Ask about every valid foil at every step of the greedy rollout of every front command.
 
-    With --outcome, ask for outcomes of the episode instead; this needs --search exact.
+    With --outcome, ask about outcomes of the episode instead. This needs --search exact.
     """
     from paretofoil.cli.typed import note_hidden
     from paretofoil.study import CaseRule, make_study, run_study
@@ -92,7 +94,7 @@ def resume(
 
 
 def _run(path: Path, ask: "Callable[..., StudyProgress]", log: Path | None, quiet: bool) -> None:
-    """Ask the questions of a study with a progress bar, and print its results."""
+    """Run a study with a progress bar, and print its results."""
     from paretofoil.show.numbers import number_of
     from paretofoil.study.table import summary_table
 
@@ -112,9 +114,9 @@ def status(file: File) -> None:
     configuration, runs = read_about(file)["configuration"], read_runs(file)
     summaries = _summaries(file, configuration["searches"])
     print_table(summary_table(file.name, summaries))
-    finished = [run for run in runs if run.asked]
-    seconds = sum(run.seconds for run in finished)
-    say(f"{_share_answered(summaries, runs)}; {number_of(len(finished), 'run')}, {seconds:,.0f} s.")
+    runs_with_questions = [run for run in runs if run.asked]
+    seconds = sum(run.seconds for run in runs_with_questions)
+    say(f"{_share_answered(summaries, runs)}; {number_of(len(runs_with_questions), 'run')}, {seconds:,.0f} s.")
     limits = {name: count for name, count in configuration["rule"].items() if isinstance(count, int)}
     rule = [f"at most {number_of(count, name.removesuffix('s'))}" for name, count in limits.items()]
     rule += [f'outcome "{text}"' for text in configuration["rule"].get("outcomes", ())]
@@ -165,11 +167,11 @@ def export(
 
 
 def _summaries(file: Path, searches: "Iterable[str]" = ()) -> "Summaries":
-    """Return a summary per agent and search, and an empty one for each of `searches` without any row."""
+    """Return a summary per agent and search, and an empty one for each of `searches` that has no rows yet."""
     from paretofoil.study.statistics import summarise
     from paretofoil.study.store import each_row
 
     groups = groupby(each_row(file), key=lambda row: (row.case.agent, row.search))
     summaries = {key: summarise(rows) for key, rows in groups}
-    begun = {search for _, search in summaries}
-    return summaries | {("–", search): summarise(()) for search in searches if search not in begun}
+    with_rows = {search for _, search in summaries}
+    return summaries | {("–", search): summarise(()) for search in searches if search not in with_rows}

@@ -20,7 +20,7 @@ if TYPE_CHECKING:
     from paretofoil.pcn.config import TrainConfig
     from paretofoil.pcn.train import Trainer, TrainResult
 
-_STEPS = "Number of environment steps for exploration. Measuring the front can take as many again."
+_STEPS = "Number of environment steps for exploration. Measuring the front may need as many steps again."
 _EXPLORE = "Exploration: plans (repeat good episodes with edited actions), or plain (sampling only, as in the paper)."
 _RETURNS = (
     "Returns to learn in stochastic environments: expected, or realised (as in the paper). "
@@ -33,7 +33,7 @@ def train(
     seed: Seed = 0,
     steps: Annotated[int | None, typer.Option(help=_STEPS)] = None,
     minutes: Annotated[
-        float | None, typer.Option(help="Time limit, in minutes; the last fifth is for learning without exploration.")
+        float | None, typer.Option(help="Time limit in minutes. The last fifth is for learning without exploration.")
     ] = None,
     horizon: Annotated[
         bool, typer.Option("--horizon", help="Also give the policy the remaining steps, like the original PCN.")
@@ -103,7 +103,7 @@ def train(
 
 
 def _note_limits(entry: "CatalogueEntry", environment: str) -> None:
-    """Say before the training what will be missing, and whether the catalogue has the environment in a faster form."""
+    """Print a note if the catalogue has the environment in a faster form, or if answers will have no rollouts."""
     from paretofoil.envs.batch import is_copyable, is_replayable
     from paretofoil.envs.catalogue import fast_form, is_catalogued
 

@@ -1,7 +1,7 @@
-"""Parse the agents, commands, ranges and steps of the command line.
+"""Read the agents, commands, ranges and steps of the command line.
 
-Plain numbers are returns, in the order of the objectives: 8,-8. By name, costs are positive: treasure=8,time=8 is the
-same command, and time=2:5 is the range of returns from -5 to -2.
+Plain numbers are returns in the order of the objectives, such as 8,-8. With names, costs are positive:
+treasure=8,time=8 is the same command, and time=2:5 is the range of returns from -5 to -2.
 """
 
 from collections.abc import Mapping, Sequence
@@ -23,7 +23,7 @@ MOST_STEPS = 1_000_000
 
 
 def find_agent(name: str) -> Agent:
-    """Return a stored agent, or the object of a module that is imported (module:object)."""
+    """Return a stored agent, or the agent of a module that is imported (module:object)."""
     address = module_address(name)
     if address is None:
         note_hidden(name)
@@ -48,7 +48,7 @@ def read_numbers(text: str, option: str) -> list[float]:
 
 
 def read_command(text: str, space: CommandSpace, option: str) -> np.ndarray:
-    """Return a command as returns. Print a note if it is outside the training range; refuse a wrong sign."""
+    """Return a command as returns. Print a note if it is outside the training range; raise an error for wrong signs."""
     values = _by_name(text, space, option) if "=" in text else read_numbers(text, option)
     if len(values) != space.dim:
         names = ", ".join(space.names)
@@ -61,7 +61,10 @@ def read_command(text: str, space: CommandSpace, option: str) -> np.ndarray:
 def read_ranges(
     texts: Sequence[str], space: CommandSpace, command: np.ndarray | None = None
 ) -> dict[str, tuple[float, float]]:
-    """Return ranges of returns: ["time=2:5"] -> {"time": (-5.0, -2.0)}; each must contain the command, if given."""
+    """Return ranges of returns: ["time=2:5"] gives {"time": (-5.0, -2.0)}.
+
+    If a command is given, raise an error for a range that does not contain it.
+    """
     ranges = {}
     for text in texts:
         name, _, ends = text.partition("=")
@@ -73,11 +76,10 @@ def read_ranges(
             raise InvalidInput.expected("--range as NAME=LOW:HIGH with LOW at most HIGH", repr(text))
         objective = space.command_objectives[space.index(name.strip())]
         if command is not None:
-            typed = as_shown(objective, float(command[space.index(objective.name)]))
-            if not low <= typed <= high:
-                raise InvalidInput.expected(
-                    f"a --range of {objective.name} that contains the command's value {typed:g}", text
-                )
+            number = as_shown(objective, float(command[space.index(objective.name)]))
+            if not low <= number <= high:
+                expected = f"a --range of {objective.name} that contains the command's value {number:g}"
+                raise InvalidInput.expected(expected, text)
         if objective.name in ranges:
             raise InvalidInput.expected(f"one --range of {objective.name}", f"a second one: {text}")
         first, second = sorted(as_shown(objective, end) for end in (low, high))
@@ -86,7 +88,7 @@ def read_ranges(
 
 
 def read_options(typed: Mapping[str, Any], space: CommandSpace, command: np.ndarray | None = None) -> Options:
-    """Return the options that were typed; ranges must contain the command, if one is given."""
+    """Return the options of the command line; ranges must contain the command, if one is given."""
     ranges = {info.name for info in describe_options() if info.kind == "ranges"}
     values: dict[str, Any] = {name: value for name, value in typed.items() if value is not None}
     values |= {name: read_ranges(value, space, command) for name, value in values.items() if name in ranges}
@@ -109,42 +111,44 @@ def read_steps(text: str) -> list[int]:
 
 def _by_name(text: str, space: CommandSpace, option: str) -> list[float]:
     """Return the returns of a text such as "treasure=8,time=8", which names every objective once."""
-    given: dict[str, float] = {}
+    returns: dict[str, float] = {}
     for part in text.split(","):
         name, _, number = part.partition("=")
         objective = space.command_objectives[space.index(name.strip())]
-        if objective.name in given:
+        if objective.name in returns:
             raise InvalidInput.expected(f"{option} with {objective.name} once", repr(text))
         try:
-            given[objective.name] = as_shown(objective, float(number))
+            returns[objective.name] = as_shown(objective, float(number))
         except ValueError:
             example = f"{objective.name}=8"
             raise InvalidInput.expected(f"{option} as NAME=NUMBER, such as {example}", repr(part)) from None
-    missing = [name for name in space.names if name not in given]
+    missing = [name for name in space.names if name not in returns]
     if missing:
         raise InvalidInput.expected(f"{option} with {', '.join(space.names)}", f"{text} without {', '.join(missing)}")
-    return [given[name] for name in space.names]
+    return [returns[name] for name in space.names]
 
 
 def _check_inside(command: np.ndarray, space: CommandSpace, option: str, text: str) -> None:
-    """Print a note about values outside the agent's commands; refuse positive costs that should be negative."""
+    """Print a note about values outside the agent's training range.
+
+    Raise an error for positive costs if the command would be inside with negative ones.
+    """
     objectives, outside = space.command_objectives, space.outside(command)
     if not outside.any():
         return
     wrong = np.array([o.cost for o in objectives]) & (command > 0)
-    meant = np.where(wrong, -command, command)
-    if wrong.any() and not space.outside(meant).any():
+    suggestion = np.where(wrong, -command, command)
+    if wrong.any() and not space.outside(suggestion).any():
         costs = ", ".join(o.name for o, is_wrong in zip(objectives, wrong, strict=True) if is_wrong)
-        returns = ",".join(f"{value:g}" for value in meant)
-        by_name = ",".join(
-            f"{o.name}={as_shown(o, float(value)):g}" for o, value in zip(objectives, meant, strict=True)
-        )
+        returns = ",".join(f"{value:g}" for value in suggestion)
+        pairs = zip(objectives, suggestion, strict=True)
+        by_name = ",".join(f"{o.name}={as_shown(o, float(value)):g}" for o, value in pairs)
         raise InvalidInput.expected(
             f"{option} with costs ({costs}) as negative returns, or as positive numbers by name",
             f"{text} (did you mean {returns}, or {by_name}?)",
         )
     parts = []
     for i in np.flatnonzero(outside):
-        typed, *ends = (as_shown(objectives[i], float(value)) for value in (command[i], space.low[i], space.high[i]))
-        parts.append(f"{objectives[i].name} {typed:g} is outside {short(min(ends))} to {short(max(ends))}")
+        number, *ends = (as_shown(objectives[i], float(value)) for value in (command[i], space.low[i], space.high[i]))
+        parts.append(f"{objectives[i].name} {number:g} is outside {short(min(ends))} to {short(max(ends))}")
     note(f"note: {option} {text} lies outside the commands that the agent was trained on: {'; '.join(parts)}.")

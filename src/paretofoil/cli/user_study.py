@@ -12,8 +12,8 @@ app = typer.Typer(help="Plan a user study, check its file, and export or evaluat
 
 
 @app.command()
-def check(file: Annotated[Path, typer.Argument(help="File of the user study (JSON).")]) -> None:
-    """Check the file of a user study, try its tasks on its agents, and show the right reply per condition."""
+def check(file: Annotated[Path, typer.Argument(metavar="FILE", help="File of the user study (JSON).")]) -> None:
+    """Check the file of a user study, try its tasks on its agents, and show the right reply in each condition."""
     check_web()
     from paretofoil.agents.store import load_agent
     from paretofoil.web.user_study.plan import read_user_study
@@ -31,7 +31,7 @@ def check(file: Annotated[Path, typer.Argument(help="File of the user study (JSO
 
 @app.command()
 def plan(
-    file: Annotated[Path, typer.Argument(help="File of the user study (JSON).")],
+    file: Annotated[Path, typer.Argument(metavar="FILE", help="File of the user study (JSON).")],
     effect: Annotated[float, typer.Option(help="Difference in accuracy to detect, from 0 to 1.")] = 0.15,
     base: Annotated[float, typer.Option(help="Accuracy in the baseline condition, from 0 to 1.")] = 0.5,
     spread: Annotated[float, typer.Option(help="Standard deviation of the accuracy between people.")] = 0.15,
@@ -59,7 +59,7 @@ def plan(
 
 @app.command()
 def report(
-    file: Annotated[Path, typer.Argument(help="File of the replies (SQLite).")],
+    file: Annotated[Path, typer.Argument(metavar="FILE", help="File of the replies (SQLite).")],
     plot: Annotated[Path | None, typer.Option(metavar="FILE", help="File for the figure.")] = None,
 ) -> None:
     """Print exclusions, accuracy, times and ratings by condition, with tests. This works while the study runs."""
@@ -90,10 +90,10 @@ def report(
 
 @app.command()
 def export(
-    file: Annotated[Path, typer.Argument(help="File of the replies (SQLite).")],
+    file: Annotated[Path, typer.Argument(metavar="FILE", help="File of the replies (SQLite).")],
     out: Annotated[Path | None, typer.Option(help="File to write; standard output if omitted.")] = None,
 ) -> None:
-    """Write the replies as CSV, one line per screen. This works while the study runs."""
+    """Write the replies as CSV, with one line per screen. This works while the study runs."""
     check_web()
     from paretofoil.web.user_study.replies import replies_csv
 

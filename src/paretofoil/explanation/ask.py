@@ -1,9 +1,10 @@
-"""From questions and a search to verified answers, with the options for several or simpler answers."""
+"""Ask questions: run a search, verify its findings, and apply the options for several or simpler answers."""
 
 import itertools
 from collections import Counter
-from collections.abc import Sequence
-from dataclasses import dataclass, replace
+from collections.abc import Callable, Sequence
+from dataclasses import replace
+from functools import partial
 
 import numpy as np
 
@@ -18,9 +19,9 @@ from paretofoil.core.threads import one_thread
 from paretofoil.explanation.verify import check, clearance, refuse_probabilities
 
 APART = 0.75
-"""Two answers that lie closer than this share of the smaller distance are variations of one answer."""
+"""Two answers are variations of one if they are closer to each other than this share of the smaller distance."""
 HARDLY = 0.05
-"""An objective that changes by less than this share of the largest change does not count as changed."""
+"""An objective counts as unchanged if its change is below this share of the largest change."""
 
 
 @one_thread()
@@ -34,7 +35,7 @@ def ask(
 ) -> list[Answer]:
     """Return one answer per question about the same policy. No answer depends on the other questions.
 
-    `actions` are the names of the actions. `phrases` say what the agent has done after each ("gone down").
+    `actions` are the names of the actions, and `phrases` say that they were done ("gone down").
     """
     if not questions:
         return []
@@ -43,51 +44,50 @@ def ask(
         if len(questions) > 1:
             return [a for question in questions for a in ask([question], search, options, limits=limits)]
         actions, phrases = foil.names, foil.phrases
-    caller = _Caller(search, limits, actions, phrases)  # type: ignore[arg-type]
+    ask_all: _Ask = partial(_ask, search, limits, actions, phrases)  # type: ignore[arg-type]
     if options.sparse or options.k > 1:
-        answers = [_best_over_subsets(question, options, caller) for question in questions]
+        answers = [_best_over_subsets(question, options, ask_all) for question in questions]
     else:
-        answers = caller.ask(questions)
+        answers = ask_all(questions, None)
     if options.min_change > 0:
-        answers = [_without_small_changes(a, options.min_change, caller) for a in answers]
+        answers = [_without_small_changes(a, options.min_change, ask_all) for a in answers]
     return answers
 
 
-@dataclass(frozen=True)
-class _Caller:
-    """A search with its limits, and the names of the actions."""
+_Ask = Callable[[Sequence[Question], Sequence[tuple[int, ...]] | None], list[Answer]]
+"""`_ask` with its search, limits, names and phrases."""
 
-    search: Search
-    limits: Limits
-    actions: Sequence[str] | None
-    phrases: Sequence[str] | None
 
-    def ask(self, questions: Sequence[Question], free: Sequence[tuple[int, ...]] | None = None) -> list[Answer]:
-        """Return verified answers; `free` names the only objectives that may change, or is None if all may change."""
-        started = now()
-        batch = QuestionBatch(questions)
-        batch.keep_clear(clearance(batch))  # first, because it refuses random policies
-        scores = batch.scores_at(np.arange(batch.num_questions), batch.commands, "original")
-        refuse_probabilities(batch, scores)
-        names = action_names(self.actions, scores.shape[1])
-        phrases = tuple(f"chosen {name}" for name in names) if self.phrases is None else tuple(self.phrases)
-        free = [()] * batch.num_questions if free is None else free
-        records = [
-            record_question(q, row, names, phrases, f) for q, row, f in zip(questions, scores, free, strict=True)
-        ]
-        answers = []
-        for row, finding in enumerate(self.search.run(batch, self.limits)):
-            search, live = SearchRecord(self.search.name, self.search.seed), Live(questions[row], None, batch.clearance)
-            answers.append(check(batch, row, finding, Answer(Status.NOT_FOUND, records[row], search, live=live)))
-        seconds = (now() - started) / batch.num_questions
-        return [
-            replace(a, search=replace(a.search, queries=dict(batch.queries(row)), seconds=seconds))
-            for row, a in enumerate(answers)
-        ]
+def _ask(
+    method: Search,
+    limits: Limits,
+    actions: Sequence[str] | None,
+    phrases: Sequence[str] | None,
+    questions: Sequence[Question],
+    free: Sequence[tuple[int, ...]] | None,
+) -> list[Answer]:
+    """Return verified answers. `free` are the objectives that may change in each question; None if all may."""
+    start, batch = now(), QuestionBatch(questions)
+    batch.keep_clear(clearance(batch))  # first, because it refuses random policies
+    scores = batch.scores_at(np.arange(batch.num_questions), batch.commands, "original")
+    refuse_probabilities(batch, scores)
+    names = action_names(actions, scores.shape[1])
+    phrases = tuple(f"chosen {name}" for name in names) if phrases is None else tuple(phrases)
+    free = [()] * batch.num_questions if free is None else free
+    records = [record_question(q, row, names, phrases, f) for q, row, f in zip(questions, scores, free, strict=True)]
+    answers = []
+    for row, finding in enumerate(method.run(batch, limits)):
+        search, live = SearchRecord(method.name, method.seed), Live(questions[row], None, batch.clearance)
+        answers.append(check(batch, row, finding, Answer(Status.NOT_FOUND, records[row], search, live=live)))
+    seconds = (now() - start) / batch.num_questions
+    return [
+        replace(a, search=replace(a.search, queries=dict(batch.queries(row)), seconds=seconds))
+        for row, a in enumerate(answers)
+    ]
 
 
 def action_names(names: Sequence[str] | None, count: int) -> tuple[str, ...]:
-    """Return the given names of actions, or "action 0" and so on."""
+    """Return the given names of actions; without names, "action 0" and so on."""
     if names is None:
         return tuple(f"action {number}" for number in range(count))
     if len(set(names)) != len(names) or len(names) != count:
@@ -103,9 +103,9 @@ def record_question(
     free: tuple[int, ...] = (),
     outcome: str | None = None,
 ) -> QuestionRecord:
-    """Return the stored part of a question; `scores` (num_actions,) are those under the original command.
+    """Return what an answer stores of a question; `scores` (num_actions,) are those under the original command.
 
-    If the foil is an outcome, the one of the question is ignored.
+    If the foil is an outcome, the action `question.foil` is ignored.
     """
     chosen, policy = greedy_action(scores, question.valid_actions), question.policy
     shares = probabilities(policy, scores, question.valid_actions)
@@ -135,49 +135,52 @@ def record_question(
     )
 
 
-def _best_over_subsets(question: Question, options: Options, caller: _Caller) -> Answer:
-    """Search every set of objectives that may change (63 sets for 6 objectives); return the best distinct answers."""
+def _best_over_subsets(question: Question, options: Options, ask_all: _Ask) -> Answer:
+    """Search with each set of objectives that may change (63 sets for 6 objectives); return the best distinct answers.
+
+    The second best and all further answers are the alternatives of the best one.
+    """
     movable = np.flatnonzero(question.high > question.low).tolist()
     answers: list[Answer] = []
     fewest = 2 if question.space.simplex else 1  # weights sum to 1, so none can change alone
     for count in range(fewest, len(movable) + 1):
         subsets = list(itertools.combinations(movable, count))
         locked = [_allow(question, subset) for subset in subsets]
-        answers += caller.ask(locked, subsets if count < len(movable) else None)
+        answers += ask_all(locked, subsets if count < len(movable) else None)
         if options.sparse and options.k == 1 and any(a.found for a in answers):
             break
     if not answers:  # no objective can change
-        return caller.ask([question])[0]
+        return ask_all([question], None)[0]
     large = [a for a in answers if a.found and not _small_changes(question, a, options.min_change)]
     distinct = _distinct(question, large or answers, sparse=options.sparse)
-    if not distinct:  # the last answer is the one for which all objectives could change
+    if not distinct:  # the last search allowed all objectives to change
         return replace(_with_total(answers[-1], answers), requested=options.k)
     first, *others = distinct[: options.k]
-    settled = all(a.status in (Status.PROVEN_CLOSEST, Status.PROVEN_INFEASIBLE) for a in answers)
-    status = first.status if settled else Status.FOUND
+    all_proven = all(a.status in (Status.PROVEN_CLOSEST, Status.PROVEN_INFEASIBLE) for a in answers)
+    status = first.status if all_proven else Status.FOUND
     return replace(_with_total(first, answers), status=status, alternatives=tuple(others), requested=options.k)
 
 
 def _distinct(question: Question, answers: list[Answer], *, sparse: bool) -> list[Answer]:
-    """Return the best answers, without variations of a better one.
+    """Return the answers in order, without variations of an earlier one.
 
-    With `sparse`, the answers that change the fewest objectives come first. Otherwise the first answer is that of the
-    search in which all objectives may change.
+    With `sparse`, answers that change fewer objectives come first. Otherwise the answer of the search in which all
+    objectives may change comes first. Then the smaller distance decides.
     """
 
     def rank(answer: Answer) -> tuple[int, float]:
         free = answer.question.free
         return (len(free) or question.space.dim) if sparse else bool(free), _distance(answer)
 
-    chosen: list[Answer] = []
+    distinct: list[Answer] = []
     for answer in sorted((a for a in answers if a.found), key=rank):
-        if all(_differ(question, answer, other) for other in chosen):
-            chosen.append(answer)
-    return chosen
+        if all(_differ(question, answer, other) for other in distinct):
+            distinct.append(answer)
+    return distinct
 
 
 def _differ(question: Question, one: Answer, other: Answer) -> bool:
-    """Return whether two answers are far apart and differ in the objectives that they change or in the directions."""
+    """Return whether two answers are far apart, and change different objectives or change them in other directions."""
     apart = question.space.distance(one.command, other.command, question.norm)  # type: ignore[arg-type]
     far = apart >= APART * min(_distance(one), _distance(other))
     return bool(far and (_pattern(question, one) != _pattern(question, other)).any())
@@ -196,19 +199,20 @@ def _allow(question: Question, objectives: Sequence[int]) -> Question:
     return replace(question, low=low, high=high)
 
 
-def _without_small_changes(answer: Answer, min_change: float, caller: _Caller) -> Answer:
-    """Return an answer without small changes: lock these objectives, the smallest first, while an answer remains."""
+def _without_small_changes(answer: Answer, min_change: float, ask_all: _Ask) -> Answer:
+    """Return an answer without small changes, if there is one: lock their objectives one by one, the smallest first."""
     while answer.live is not None and answer.found:
         question = answer.live.question
         free = np.flatnonzero(question.high > question.low).tolist()
         for i in _small_changes(question, answer, min_change):
-            left = tuple(j for j in free if j != i)
-            if not left:
+            others = tuple(j for j in free if j != i)
+            if not others:
                 continue
-            [again] = caller.ask([_allow(question, left)], [left])
-            both = (answer, again)
-            if again.found:
-                answer = replace(_with_total(again, both), alternatives=answer.alternatives, requested=answer.requested)
+            [simpler] = ask_all([_allow(question, others)], [others])
+            both = (answer, simpler)
+            if simpler.found:
+                more = {"alternatives": answer.alternatives, "requested": answer.requested}
+                answer = replace(_with_total(simpler, both), **more)  # type: ignore[arg-type]
                 break
             answer = _with_total(answer, both)
         else:
@@ -217,13 +221,13 @@ def _without_small_changes(answer: Answer, min_change: float, caller: _Caller) -
 
 
 def _small_changes(question: Question, answer: Answer, min_change: float) -> list[int]:
-    """Return the objectives that an answer changes by less than this share of their range, the smallest first."""
+    """Return the objectives that an answer changes by less than `min_change`, the smallest change first."""
     sizes = np.abs(answer.command - question.command) / question.space.scale
     return [i for i in np.argsort(sizes, kind="stable").tolist() if 0 < sizes[i] < min_change]
 
 
 def _with_total(answer: Answer, parts: Sequence[Answer]) -> Answer:
-    """Return the answer with the queries and the time of all its parts."""
+    """Return the answer with the sum of the queries and of the times of several answers."""
     queries = sum((Counter(part.search.queries) for part in parts), Counter[str]())
     seconds = sum(part.search.seconds for part in parts)
     return replace(answer, search=replace(answer.search, queries=dict(queries), seconds=seconds))

@@ -1,13 +1,14 @@
-"""Atlas: the outcome of every command, proven.
+"""Atlas: the proven outcome of every command.
 
-The command space of two objectives is cut into cells, convex polygons of initial commands whose episodes are equal so
-far. In the state that a cell reached, bounds show one of three things: one action is chosen under all its commands, and
-the cell makes a step; a line cuts off a part in which that is so; or the cell is halved. The largest cells come first.
-A slice, in which only two of more objectives vary, is cut in the same way.
+The command space of two objectives is cut into cells: convex polygons of initial commands whose episodes are equal so
+far. Bounds of the leads of actions, in the state that a cell has reached, allow one of three things. If one action is
+chosen under all commands of the cell, the cell advances by a step. If a line separates a part in which one action is
+chosen, that part is cut off. Otherwise the cell is halved. The largest cells come first. A slice, in which two of
+several objectives vary, is cut in the same way.
 
-For other numbers of objectives, up to four, boxes take the place of polygons (`atlas_boxes`). Where no proof is
-possible, and where it leaves too much undecided, commands are sampled. With continuous actions hardly two commands have
-the same return; returns within 1 % of the range of each objective are then one outcome.
+For other numbers of objectives, up to four, boxes take the place of polygons (`atlas_boxes`). If no proof is possible,
+or if it leaves too much undecided, commands are sampled. With continuous actions, hardly any two commands have the same
+return. Then returns that differ by at most 1 % of the range of each objective count as one outcome.
 """
 
 from collections.abc import Callable, Sequence
@@ -29,26 +30,26 @@ from paretofoil.explanation.episodes import EpisodesOfSets, Progress, is_provabl
 from paretofoil.explanation.influence import likely_share
 
 _CORNERS = 12
-"""Vertices of a polygon, at most; polygons with nearly as many are halved."""
+"""Largest number of vertices of a polygon."""
 _LEAST, _MOST = 64, 16_384
-"""Cells that are examined together: the largest ones, which are half of what is undecided, within these limits."""
+"""Limits of the number of cells that are examined together: the largest cells, half of the undecided area."""
 SUMMING = 1e-9
 """More than the rounding error of a sum of areas, as a share of the region."""
 _SLIVER = 0.6
-"""A part between two actions is cut out of a cell if it is at most this share of it."""
+"""A cell is cut between two actions if the part in which either may be chosen is at most this share of it."""
 _WINNER = 0.25
-"""The part of the chosen action is cut off if it is at least this share of a cell."""
+"""The part of one action is cut off if it is at least this share of a cell."""
 _EMPTY = 1e-15
 """Cells below this share of the command space are left undecided."""
 _OBJECTIVES = 4
-"""With more objectives, boxes are too many for a proof."""
+"""With more objectives, a proof needs too many boxes."""
 SAMPLES, MAX_SAMPLES = 10_000, 1_000_000
-"""Commands that are rolled out where nothing can be proven, and the most whose episodes fit into memory."""
+"""Default number of commands that are sampled, and the largest whose episodes fit into memory."""
 
 
 @dataclass(frozen=True, eq=False)
 class AtlasOutcome:
-    """How the episodes of some commands end."""
+    """An outcome of episodes, and the share of the commands that lead to it."""
 
     achieved: np.ndarray  # (d,): the return of the episode
     finished: bool
@@ -56,33 +57,33 @@ class AtlasOutcome:
     on_front: bool
     """Whether the return is a point of the agent's front."""
     share: float
-    """Share of the commands for which this is proven, or of the commands that were sampled; see `Atlas.interval`."""
+    """Proven share of the commands, or share of the sampled commands; `Atlas.interval` returns its bounds."""
 
 
 @dataclass(frozen=True, eq=False, repr=False)
 class Atlas:
-    """The outcome of every command of the command space, in shares of its area."""
+    """The outcomes of the commands in a region, with shares of its volume."""
 
     agent: str
     objectives: tuple[Objective, ...]
     low: np.ndarray  # (d,)
-    high: np.ndarray  # (d,): the region of commands
+    high: np.ndarray  # (d,): the region lies between `low` and `high`
     outcomes: tuple[AtlasOutcome, ...]
-    """The largest share first."""
+    """The outcome with the largest share comes first."""
     undecided: float
-    """Share of the commands whose outcome is not proven; the true share of an outcome is larger by this at most."""
+    """Share of the commands whose outcome is not proven. The true share of an outcome is larger by at most this."""
     delivers: float
     """Share of the commands whose episode achieves at least what they ask for, in every objective."""
     samples: int
-    """Number of commands that were rolled out instead of a proof; 0 if shares are proven."""
+    """Number of sampled commands; 0 if shares are proven."""
     cells: np.ndarray  # (N, 12, 2): the polygons of the proof; the last vertex is repeated
-    outcome_of: np.ndarray  # (N,): the number of each cell's outcome, or sampled command's; -1 if it is undecided
+    outcome_of: np.ndarray  # (N,): the number of the outcome of each cell or sampled command; -1 if it is undecided
     stop: Stop
     seconds: float
     boxes: Cells | None = None
-    """The cells of the proof, and their numbers in `outcome_of`, if they are not polygons."""
+    """The cells of the proof if they are not polygons; `outcome_of` then has the numbers of their outcomes."""
     sampled: "Atlas | None" = None
-    """The shares among sampled commands, if the proof left more commands undecided than it should."""
+    """The shares among sampled commands, if the proof left more commands undecided than was allowed."""
     assumed: float = 0.0
     """The rounding error, in margins, that the proofs assume because it is measured; 0 if it is derived."""
     tolerance: float = 0.0
@@ -100,7 +101,7 @@ class Atlas:
         return show(self, "plot", path)
 
     def interval(self, share: float) -> tuple[float, float]:
-        """Return the bounds of a share: proven, or those of a 95 % confidence interval if commands were sampled."""
+        """Return the proven bounds of a share; if commands were sampled, its 95 % confidence interval."""
         if self.samples:
             return likely_share(round(share * self.samples), self.samples)
         return max(share - SUMMING, 0.0), min(share + self.undecided, 1.0)
@@ -116,14 +117,14 @@ class Atlas:
         return sum(outcome.share for outcome in self.outcomes if not outcome.finished)
 
     def outcome_at(self, command: Sequence[float] | np.ndarray) -> AtlasOutcome | None:
-        """Return the proven outcome of a command; None where it is undecided or was not examined."""
+        """Return the proven outcome of a command; None if it is undecided or outside the region."""
         point = np.asarray(command, dtype=np.float64)
         if self.samples:
             return None
         if self.boxes is not None:
             inside = np.flatnonzero(self.boxes.contains(point))
         else:
-            varied = self.high > self.low  # two objectives, unless commands were sampled
+            varied = self.high > self.low  # two objectives, because no commands were sampled
             fixed = bool((point[~varied] == self.low[~varied]).all())
             inside = np.flatnonzero(_contains(self.cells, point[varied]) & fixed)
         numbers = [int(self.outcome_of[i]) for i in inside if self.outcome_of[i] >= 0]
@@ -135,18 +136,18 @@ class AtlasEffort:
     """Limits of an atlas."""
 
     undecided: float = 0.01
-    """Stop when the outcome of at most this share of the commands is undecided."""
+    """The proof stops when at most this share of the commands is undecided."""
     seconds: float = 60.0
     """Time limit of the proof."""
     samples: int = SAMPLES
-    """Number of commands to roll out if there is no proof, or it leaves too many undecided."""
+    """Number of commands to roll out if there is no proof, or if it leaves too many undecided."""
     seed: int = 0
-    """Seed of these commands."""
+    """Seed of the sampled commands."""
 
     def __post_init__(self) -> None:
         as_seconds(self.seconds)
         as_seed(self.seed)
-        if as_whole(self.samples, "a number of samples") < 1:
+        if as_whole(self.samples, "a whole number of samples") < 1:
             raise InvalidInput.expected("at least 1 sample", self.samples)
         if self.samples > MAX_SAMPLES:
             raise InvalidInput.expected(f"at most {MAX_SAMPLES:,} samples", self.samples)
@@ -174,16 +175,16 @@ def atlas(
         agent: The agent.
         vary: Two objectives to map. All other objectives keep their values in `command`.
         command: The command with the values of the other objectives.
-        undecided: Stop when the outcome of at most this share of the commands is undecided.
+        undecided: The proof stops when at most this share of the commands is undecided.
         seconds: Time limit of the proof.
-        samples: Number of commands to roll out if there is no proof, or it leaves too many undecided.
-        seed: Seed of these commands.
-        progress: Called with the percentage of the commands that is decided, and with 100.
+        samples: Number of commands to roll out if there is no proof, or if it leaves too many undecided.
+        seed: Seed of the sampled commands.
+        progress: Called with the percentage of the commands that is decided, and with 100, the total.
     """
     require_agent(agent)
     AtlasEffort(undecided, seconds, samples, seed)  # checked before anything is rolled out
-    begin, low, high = now(), agent.space.low, agent.space.high
-    deadline = begin + seconds
+    start, low, high = now(), agent.space.low, agent.space.high
+    deadline = start + seconds
     if vary is not None or command is not None:
         low, high = _slice(agent, vary, command)
     provable = has_proven_atlas(agent) or (vary is not None and is_provable(agent))
@@ -192,7 +193,7 @@ def atlas(
     elif provable:
         partition = BoxPartition(agent, deadline)
         cells, stop = partition.run(undecided, progress)
-        result = _of_boxes(agent, cells, stop, begin, partition.episodes.assumed)
+        result = _of_boxes(agent, cells, stop, start, partition.episodes.assumed)
     else:
         return sampled_atlas(agent, random_commands(low, high, samples, seed), (low, high))
     if result.undecided <= undecided + SUMMING:
@@ -202,19 +203,22 @@ def atlas(
 
 
 def _slice(agent: Agent, vary: Sequence[str] | None, command: Any) -> tuple[np.ndarray, np.ndarray]:
-    """Return the least and the largest command of a slice."""
+    """Return the smallest and the largest command of a slice."""
     names = [objective.name for objective in agent.space.command_objectives]
     if vary is None or len(set(vary)) != 2 or not set(vary) <= set(names):
-        raise InvalidInput.expected(f"two objectives of {', '.join(names)} that vary", vary)
+        raise InvalidInput.expected(f"two objectives to vary among {', '.join(names)}", vary)
     if command is None:
-        raise InvalidInput.expected("the command that the slice goes through", command)
+        raise InvalidInput.expected("a command with the values of the objectives that do not vary", command)
     low = high = as_command(agent, command)
     varied = np.isin(names, list(vary))
     return np.where(varied, agent.space.low, low), np.where(varied, agent.space.high, high)
 
 
 def has_proven_atlas(agent: Agent) -> bool:
-    """Return whether the outcomes of an agent's commands are proven; raise an error if commands have no single one."""
+    """Return whether the outcomes of all commands of an agent can be proven.
+
+    Raise an error if a command may have several outcomes.
+    """
     require_deterministic(agent)
     return agent.space.dim <= _OBJECTIVES and is_provable(agent)
 
@@ -279,17 +283,17 @@ class _CellPartition:
         ]
 
     def _compare(self, cells: _Cells) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
-        """Return the action (B,) chosen in the middle of each cell, and upper bounds of two leads, each (B, A, 12).
+        """Return the action (B,) chosen in the middle of each cell, and two arrays (B, A, 12) of upper bounds of leads.
 
-        The first is the lead of each action over the chosen one, the second that of the chosen one over each action.
-        Both are given at the corners, are affine in the command, and are minus infinity for invalid actions.
+        The first array has the leads of each action over the chosen one, the second those of the chosen action over
+        each. The bounds are affine in the command, and given at the corners. The chosen action is behind itself.
         """
         corners = np.tile(self.region[0], (*cells.corners.shape[:2], 1))
         corners[:, :, self.varied] = cells.corners
         low, high, middle = corners.min(axis=1), corners.max(axis=1), corners.mean(axis=1)
         winner = self.episodes.choices(cells.state, middle - cells.collected)
-        each, mine = self.episodes.against_each(winner)
-        pairs = np.concatenate([each, mine], axis=1), np.concatenate([mine, each], axis=1)
+        each, chosen = self.episodes.against_each(winner)
+        pairs = np.concatenate([each, chosen], axis=1), np.concatenate([chosen, each], axis=1)
         leads = self.episodes.leads(cells.state, low, high, cells.collected, *pairs)
         heights = leads.slopes @ corners.swapaxes(1, 2) + leads.offsets[:, :, None]
         ahead, behind = np.split(heights, 2, axis=1)
@@ -299,7 +303,10 @@ class _CellPartition:
     def _cut_between(
         self, cells: _Cells, winner: np.ndarray, rival: np.ndarray, ahead: np.ndarray, behind: np.ndarray
     ) -> list[_Cells]:
-        """Cut out the parts of the two actions that may be chosen; halve the sliver between them, or the cell."""
+        """Cut off the parts in which one of two actions is chosen, and halve the sliver between them.
+
+        If the sliver is large, halve the whole cell instead.
+        """
         mine, rest = _clip(cells.corners, -ahead), _clip(cells.corners, ahead, behind)
         theirs, sliver = _clip(rest[0], -rest[1]), _clip(rest[0], rest[1])
         between = _areas(sliver[0])
@@ -312,7 +319,7 @@ class _CellPartition:
         return [*parts, *self._halves(kept), *self._halves(cells[~small])]
 
     def _cut_off(self, cells: _Cells, winner: np.ndarray, ahead: np.ndarray) -> list[_Cells]:
-        """Cut off the part of each cell in which one action is proven, if it is large; halve the other cells."""
+        """Cut off the part of each cell in which one action is proven to be chosen, or halve cells if it is small."""
         inner, values, outside = cells.corners, np.where(np.isfinite(ahead), ahead, -1.0), []
         for rival in range(values.shape[1]):
             outside.append(_clip(inner, values[:, rival])[0])
@@ -341,7 +348,7 @@ class _CellPartition:
         return cells[cells.area > _EMPTY * self.total]
 
     def _advance(self, cells: _Cells, actions: np.ndarray) -> _Cells:
-        """Step cells whose action is proven; record those whose episode ends, and return the others."""
+        """Advance cells by their proven actions; record the cells whose episodes end, and return the others."""
         large = cells.area > _EMPTY * self.total
         cells, actions = cells[large], actions[large]
         after, ends, final = self.episodes.advance(cells, actions)
@@ -370,14 +377,14 @@ class _CellPartition:
         )
 
 
-def _of_boxes(agent: Agent, cells: Cells, stop: Stop, begin: float, assumed: float) -> Atlas:
-    """Return the atlas whose cells are boxes, cut by half-spaces."""
+def _of_boxes(agent: Agent, cells: Cells, stop: Stop, start: float, assumed: float) -> Atlas:
+    """Return the atlas of cells that are boxes cut by half-spaces."""
     cells, delivers = cells.by_delivery()
     region = agent.space.low, agent.space.high
     shares = cells.volume / float((region[1] - region[0]).prod())
     return _atlas(
         agent, region, cells.achieved, cells.finished, shares, delivers=float(shares[delivers].sum()), boxes=cells,
-        stop=stop, seconds=now() - begin, assumed=assumed,
+        stop=stop, seconds=now() - start, assumed=assumed,
     )  # fmt: skip
 
 
@@ -392,9 +399,9 @@ def _atlas(
     samples: int = 0,
     **others: Any,
 ) -> Atlas:
-    """Return the atlas of proven cells or sampled commands (N,) with their ends and shares.
+    """Return the atlas of proven cells or sampled commands (N,) with their outcomes and shares.
 
-    Further `cells` are undecided.
+    If there are more than N `cells`, the others are undecided.
     """
     keys = np.column_stack([np.round(_merge_close(agent, achieved), DECIMALS) + 0.0, finished])
     kinds, kind_of = np.unique(keys, axis=0, return_inverse=True)
@@ -424,7 +431,7 @@ def _outcome(agent: Agent, achieved: np.ndarray, finished: bool, share: float) -
 
 
 def _merge_close(agent: Agent, achieved: np.ndarray) -> np.ndarray:
-    """Return returns (N, d); with continuous actions, returns that are close to a point of the front, or together."""
+    """Return the returns (N, d). With continuous actions, close returns become equal to each other or to the front."""
     if agent.actor is None:
         return achieved
     tolerance, front = tolerance_of(agent), agent.front[:, : achieved.shape[1]]
@@ -435,13 +442,13 @@ def _merge_close(agent: Agent, achieved: np.ndarray) -> np.ndarray:
 
 
 def tolerance_of(agent: Agent) -> np.ndarray | float:
-    """Return by how much equal returns may differ: by 1 % of the range of each objective, if actions are continuous."""
+    """Return up to which difference returns count as equal: with continuous actions, 1 % of each objective's range."""
     count = len(agent.environment.objectives)
     return EXACT if agent.actor is None else DELIVERED * agent.space.scale[:count]
 
 
 def ends_of(agent: Agent, commands: np.ndarray) -> np.ndarray:
-    """Return the returns of greedy episodes, and whether the task ended: (N, d + 1)."""
+    """Return the outcomes of greedy episodes (N, d + 1): the return, and 1 if the task ended."""
     if not len(commands):
         return np.zeros((0, len(agent.environment.objectives) + 1))
     episodes = run_greedy(agent, commands)
@@ -449,7 +456,7 @@ def ends_of(agent: Agent, commands: np.ndarray) -> np.ndarray:
 
 
 def delivers(achieved: np.ndarray, commands: np.ndarray, tolerance: np.ndarray | float) -> np.ndarray:
-    """Return whether returns (N, d) are at least what commands (N, c) ask for, in every objective: (N,) bool."""
+    """Return which returns (N, d) are at least what commands (N, c) ask for, in every objective: (N,) bool."""
     enough: np.ndarray = (commands[:, : achieved.shape[1]] - achieved <= tolerance).all(axis=1)
     return enough
 
@@ -457,7 +464,7 @@ def delivers(achieved: np.ndarray, commands: np.ndarray, tolerance: np.ndarray |
 def sampled_atlas(
     agent: Agent, commands: np.ndarray, region: tuple[np.ndarray, np.ndarray], ends: np.ndarray | None = None
 ) -> Atlas:
-    """Return the shares of outcomes among sampled commands (N, d) of a region; `ends` are those of their episodes."""
+    """Return the shares of outcomes among sampled commands (N, d) of a region; `ends` are these outcomes, if known."""
     start, samples = now(), len(commands)
     ends = ends_of(agent, commands) if ends is None else ends
     fulfilled = delivers(ends[:, :-1], commands, tolerance_of(agent)).mean()
@@ -468,14 +475,14 @@ def sampled_atlas(
 
 
 def random_commands(low: np.ndarray, high: np.ndarray, count: int, seed: int) -> np.ndarray:
-    """Return random commands (N, d) between low and high (d,): those that a sampled atlas rolls out."""
+    """Return the random commands (N, d) between low and high (d,) that a sampled atlas rolls out."""
     return np.random.default_rng(seed).uniform(low, high, (count, len(low)))
 
 
 def overlay(first: Atlas, second: Atlas) -> tuple[np.ndarray, np.ndarray, np.ndarray, np.ndarray]:
     """Return the polygons (N, 12, 2) in which proven cells of two atlases of one command space overlap.
 
-    Their shares of the commands follow, and the numbers of the two outcomes.
+    Also return their shares of the commands, and the numbers of the outcomes in the first and in the second atlas.
     """
     (cells, numbers), (others, other_numbers) = (
         (each.cells[each.outcome_of >= 0], each.outcome_of[each.outcome_of >= 0]) for each in (first, second)
@@ -500,7 +507,7 @@ def overlay(first: Atlas, second: Atlas) -> tuple[np.ndarray, np.ndarray, np.nda
 def _intersections(polygons: np.ndarray, others: np.ndarray) -> np.ndarray:
     """Return the intersections (B, 12, 2) of pairs of polygons in counter-clockwise order.
 
-    An intersection with more vertices than fit loses a corner, so that nothing is added to it.
+    If an intersection has too many vertices, a corner of it is cut off, so that no point is added.
     """
     common = polygons.copy()
     for vertex, following in zip(others.swapaxes(0, 1), np.roll(others, -1, axis=1).swapaxes(0, 1), strict=True):
@@ -514,15 +521,16 @@ def _intersections(polygons: np.ndarray, others: np.ndarray) -> np.ndarray:
 def _areas(corners: np.ndarray) -> np.ndarray:
     """Return the areas (B,) of polygons (B, 12, 2)."""
     x, y = corners[:, :, 0], corners[:, :, 1]
-    x, y = x - x[:, :1], y - y[:, :1]  # small numbers, so that little is rounded
+    x, y = x - x[:, :1], y - y[:, :1]  # smaller numbers have smaller rounding errors
     doubled = x * np.roll(y, -1, axis=1) - np.roll(x, -1, axis=1) * y
     return np.abs(doubled.sum(axis=1)) / 2
 
 
 def _clip(corners: np.ndarray, values: np.ndarray, *others: np.ndarray) -> tuple[np.ndarray, ...]:
-    """Return the parts (B, 12, 2) of polygons in which an affine function, given at the vertices, is not negative.
+    """Return the parts (B, 12, 2) of polygons in which an affine function is not negative.
 
-    The values of `others` at the new vertices follow. An empty part has no area.
+    The function is given by its values at the vertices (B, 12), like the functions in `others`. Their values at the new
+    vertices are also returned. An empty part has the area 0.
     """
     following, after = np.roll(corners, -1, axis=1), np.roll(values, -1, axis=1)
     inside, inside_after = values >= 0.0, after >= 0.0

@@ -1,10 +1,10 @@
-"""The outcome of commands of any number of objectives: boxes of commands, and the parts of them with one outcome each.
+"""The outcomes of commands of any number of objectives: boxes of commands are cut into parts with one outcome each.
 
-A box is followed through its episodes. Where one action is chosen under all its commands, it makes a step. Elsewhere
-each action gets a part: the box, without what lies beyond the half-spaces in which the action is proven to be chosen.
-The volume of a part is at least that before the cut minus what the half-spaces cut off the box around it, which
-`share_below` bounds. The rest is undecided. Boxes with much of it are halved, and the halves go on from the last step
-that the whole box made.
+A box is followed through its episodes. Where one action is chosen under all its commands, it advances by a step.
+Elsewhere each action gets a part of the box: the intersection with the half-spaces in which it is proven to be chosen.
+The volume of a part is at least that before the cut minus the volume that the half-spaces cut off the box around it,
+which `share_below` bounds. The remaining volume of the box is undecided. Boxes with much undecided volume are halved,
+and the halves continue from the last step that all commands of the box have in common.
 """
 
 from collections.abc import Callable
@@ -20,20 +20,20 @@ from paretofoil.proof.branch_and_bound import Columns, halves
 from paretofoil.proof.shares import share_below
 
 _LEAST, _MOST = 64, 1024
-"""Boxes that are halved together: those with the most undecided volume, half of all, within these limits."""
+"""Limits of the number of boxes that are halved together: those with most undecided volume, half of all of it."""
 _LOST = 0.5
-"""A box is not followed further if more than this share of it is undecided; it is halved later."""
+"""A box is followed no further if more than this share of it is undecided; it is halved later."""
 _OTHERS = 16
-"""Cells whose overlaps with all others are bounded together; hundreds of thousands of pairs fit into memory."""
+"""Number of cells whose overlaps with all other cells are bounded together, so that the pairs fit into memory."""
 _SMALL = 1e-3
-"""Parts below this share of their box are undecided."""
+"""Parts below this share of their box remain undecided."""
 
 
 @dataclass(frozen=True, eq=False)
 class _Boxes(Columns):
-    """A partition of the commands."""
+    """Boxes that partition the commands."""
 
-    number: np.ndarray  # (B,) int: unique
+    number: np.ndarray  # (B,) int: different for each box
     low: np.ndarray  # (B, d)
     high: np.ndarray  # (B, d)
     undecided: np.ndarray  # (B,): the volume of commands whose outcome is not proven
@@ -45,23 +45,23 @@ class _Parts(Columns):
 
     box: np.ndarray  # (B,) int: the box that it is a part of
     low: np.ndarray  # (B, d)
-    high: np.ndarray  # (B, d): a box around the part
+    high: np.ndarray  # (B, d): the part lies between `low` and `high`
     volume: np.ndarray  # (B,): a lower bound
     cut: np.ndarray  # (B,) int: the last cut; -1 for a whole box
 
 
 @dataclass(frozen=True, eq=False)
 class _Cuts(Columns):
-    """Half-spaces that cut parts: a part keeps the commands with slopes . command + offsets < 0."""
+    """Half-spaces that cut parts. A part keeps the commands with slopes . command + offsets < 0."""
 
-    before: np.ndarray  # (M,) int: the cut before; -1 for none
+    before: np.ndarray  # (M,) int: the previous cut of the part; -1 for none
     slopes: np.ndarray  # (M, A, d)
     offsets: np.ndarray  # (M, A)
 
 
 @dataclass(frozen=True, eq=False)
 class Cells(Columns):
-    """Sets of commands with one outcome each: boxes, cut by half-spaces."""
+    """Sets of commands with one outcome each: boxes cut by half-spaces."""
 
     low: np.ndarray  # (N, d)
     high: np.ndarray  # (N, d)
@@ -79,11 +79,11 @@ class Cells(Columns):
         return inside
 
     def overlaps(self, other: "Cells", deadline: float) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
-        """Return pairs of cells that overlap, by their numbers, and a lower bound of the volume of each overlap.
+        """Return the numbers of pairs of cells that overlap, and a lower bound of the volume of each overlap.
 
-        The largest cells of `other` come first; what is left at the deadline is left out.
+        The largest cells of `other` come first. At the deadline, the remaining cells are left out.
         """
-        found = [(np.zeros(0, dtype=int), np.zeros(0, dtype=int), np.zeros(0))]
+        parts = [(np.zeros(0, dtype=int), np.zeros(0, dtype=int), np.zeros(0))]
         order = np.argsort(-other.volume, kind="stable")
         for first in range(0, len(order), _OTHERS):
             some = order[first : first + _OTHERS]
@@ -100,14 +100,14 @@ class Cells(Columns):
                 np.concatenate([self.offsets[mine], other.offsets[theirs]], axis=1),
             )._measured()
             overlap = common.volume > 0.0
-            found.append((mine[overlap], theirs[overlap], common.volume[overlap]))
+            parts.append((mine[overlap], theirs[overlap], common.volume[overlap]))
             if now() >= deadline:
                 break
-        mine, theirs, volume = (np.concatenate(column) for column in zip(*found, strict=True))
+        mine, theirs, volume = (np.concatenate(column) for column in zip(*parts, strict=True))
         return mine, theirs, volume
 
     def by_delivery(self) -> tuple["Cells", np.ndarray]:
-        """Return the cells, cut where commands begin to ask for more than the return, and which do not."""
+        """Return the cells, cut where commands begin to ask for more than the return, and which of them deliver."""
         below, pieces = self, []
         for axis in range(self.achieved.shape[1]):
             above = below[below.high[:, axis] > below.achieved[:, axis]]
@@ -121,7 +121,7 @@ class Cells(Columns):
         return cells[wide]._measured(), delivers[wide]
 
     def _measured(self) -> "Cells":
-        """Return the cells with the volumes of their boxes minus what the half-spaces cut off at most."""
+        """Return the cells with lower bounds of their volumes: that of the box minus what half-spaces may cut off."""
         off = 1.0 - share_below(self.slopes, self.offsets, self.low, self.high)
         return replace(self, volume=_volumes(self.low, self.high) * np.maximum(1.0 - off.sum(axis=1), 0.0))
 
@@ -135,12 +135,12 @@ class BoxPartition:
         self.width, self.total = (high - low)[0], float(_volumes(low, high)[0])
         self.boxes = _Boxes(np.zeros(1, dtype=np.int64), low, high, np.full(1, self.total))
         self.progress = Progress.start(low.shape[1])
-        """Of each box, up to the last step that all its commands have in common."""
+        """The progress of each box up to the last step that all its commands have in common."""
         self.cuts: list[_Cuts] = []
-        self.ended: list[tuple[_Parts, Progress, np.ndarray]] = []  # with whether the task ended
+        self.ended: list[tuple[_Parts, np.ndarray, np.ndarray]] = []  # parts, returns, and whether the task ended
 
     def run(self, undecided: float, progress: Callable[[int, int], None] | None) -> tuple[Cells, Stop]:
-        """Return cells whose outcome is proven, and why the proof stopped."""
+        """Return cells with proven outcomes, and why the proof stopped."""
         self.boxes, self.progress = self._follow(self.boxes, self.progress)
         while (volume := float(self.boxes.undecided.sum())) > undecided * self.total:
             if now() >= self.deadline:
@@ -151,7 +151,7 @@ class BoxPartition:
         return self._cells(), Stop.PROVEN
 
     def _halve(self, volume: float) -> None:
-        """Halve the boxes that hold an undecided volume, those with the most of it first, and follow the halves."""
+        """Halve boxes with this undecided volume in total, those with most of it first, and follow the halves."""
         order = np.argsort(-self.boxes.undecided, kind="stable")
         take = int(np.searchsorted(np.cumsum(self.boxes.undecided[order]), volume))
         take = min(max(take, _LEAST), _MOST, len(order))
@@ -163,7 +163,7 @@ class BoxPartition:
         self.boxes, self.progress = self.boxes[kept] + fresh, self.progress[kept] + progress
 
     def _follow(self, boxes: _Boxes, progress: Progress) -> tuple[_Boxes, Progress]:
-        """Follow boxes through their episodes; return them with what is undecided, and their last common steps."""
+        """Follow boxes through their episodes; return them with their undecided volume, and their common progress."""
         volume, count = _volumes(boxes.low, boxes.high), len(boxes)
         decided, lost, last = np.zeros(count), np.zeros(count), [column.copy() for column in progress.columns]
         parts = _Parts(np.arange(count), boxes.low, boxes.high, volume, np.full(count, -1))
@@ -183,18 +183,18 @@ class BoxPartition:
         return replace(boxes, undecided=volume - decided), Progress(*last)
 
     def _split(self, parts: _Parts, progress: Progress) -> tuple[np.ndarray, np.ndarray, _Parts]:
-        """Return parts in which one action is proven to be chosen, that action, and the row of the part before."""
+        """Cut parts by action; return the row of the original part, the proven action, and the part, for each."""
         winner = self.episodes.choices(progress.state, (parts.low + parts.high) / 2 - progress.collected)
-        each, mine = self.episodes.against_each(winner)
-        bounds = self._leads(parts, progress, each, mine)
-        sure = ((bounds.highest(parts.low, parts.high) < 0.0) | (each == mine)).all(axis=1)
+        each, chosen = self.episodes.against_each(winner)
+        bounds = self._leads(parts, progress, each, chosen)
+        sure = ((bounds.highest(parts.low, parts.high) < 0.0) | (each == chosen)).all(axis=1)
         certain, uncertain = np.flatnonzero(sure), np.flatnonzero(~sure)
         rows, actions, cut = self._cut(parts[uncertain], progress[uncertain])
         rows = np.concatenate([certain, uncertain[rows]])
         return rows, np.concatenate([winner[certain], actions]), parts[certain] + cut
 
     def _cut(self, parts: _Parts, progress: Progress) -> tuple[np.ndarray, np.ndarray, _Parts]:
-        """Return what is proven of each action: the rows of the parts before, the actions, and the parts."""
+        """Cut parts in which several actions may be chosen; the result has the form of that of `_split`."""
         count, total, dim = self.episodes.num_actions, len(parts), parts.low.shape[1]
         rivals, actions = np.divmod(np.arange(count * count), count)
         pairs = (np.broadcast_to(side, (total, count * count)) for side in (rivals, actions))
@@ -216,7 +216,7 @@ class BoxPartition:
         return self.episodes.leads(progress.state, parts.low, parts.high, progress.collected, ahead, behind)
 
     def _cells(self) -> Cells:
-        """Return the parts of the present boxes whose episodes have ended."""
+        """Return the parts of the present boxes whose episodes have ended, as cells."""
         parts = join([part for part, _, _ in self.ended])
         achieved, finished = (np.concatenate(column) for column in list(zip(*self.ended, strict=True))[1:])
         present = np.isin(parts.box, self.boxes.number)

@@ -1,10 +1,10 @@
 """Rollouts of commands from the state of a decision, and attainable commands.
 
-The closest command lies on a decision boundary: the agent may not deliver what it asks for. An attainable command makes
-the agent take the foil and is then fulfilled. To find one, many commands are rolled out together: the quoted command,
-larger changes in its direction, the front, and random commands. The outcomes of these rollouts are commands, too, and
-are rolled out in the next round. Where proofs are possible, the search for outcomes then finds the closest one: "takes
-the foil first, and delivers what the command asks for" is an outcome of the episode.
+The closest command lies on a decision boundary, and the agent may not deliver what it asks for. An attainable command
+makes the agent take the foil, and the rollout then delivers what the command asks for. To find one, many commands are
+rolled out together: the quoted command, larger changes in its direction, the front, and random commands. Then commands
+that ask for the outcomes of these rollouts are rolled out. Where proofs are possible, the search for outcomes finds the
+closest one, since "takes the foil first, and delivers what the command asks for" is an outcome of the episode.
 """
 
 from collections.abc import Callable, Iterator, Sequence
@@ -13,33 +13,31 @@ from typing import NamedTuple
 
 import numpy as np
 
-from paretofoil.agents.agent import Agent, as_command, run_greedy
+from paretofoil.agents.agent import Agent, as_command
 from paretofoil.core.amounts import FoilPolicy
 from paretofoil.core.answer import DELIVERED, Attainable, Consequence
 from paretofoil.core.decision import Decision
 from paretofoil.core.errors import InvalidInput
 from paretofoil.core.question import Question, QuestionBatch
 from paretofoil.envs.episode import DECIMALS, Episodes
-from paretofoil.explanation.episodes import is_provable
+from paretofoil.explanation.episodes import is_provable, repeated_episodes
 from paretofoil.explanation.outcome_search import Conditions, OutcomeSearch, OutcomeSearchResult
 from paretofoil.explanation.verify import flips, round_command
 
 REPEATS = 200
 """Rollouts of a command in a stochastic environment."""
-TOGETHER = 4096
-"""Rollouts that run together; hundreds of steps of these fit into memory."""
 FACTORS = (1.05, 1.25, 1.5, 2.0, 3.0, 5.0, 8.0)
-"""Factors of the quoted change; the commands with these changes are candidates."""
+"""Factors of the quoted change. The commands with the enlarged changes are candidates."""
 NEAR = 0.1
-"""Distance of random candidates from the quoted command, as a share of each objective's range."""
+"""Largest distance of some random candidates from the quoted command, as a share of each objective's range."""
 ROUNDS = 2
-"""Rounds in which the outcomes of rollouts become candidates."""
+"""Number of rounds in which the outcomes of rollouts become candidates."""
 ERRORS = 2.0
-"""Standard errors by which the mean return of a stochastic environment may miss the command in addition."""
+"""In a stochastic environment, the mean return may also miss the command by this many standard errors."""
 OVERRUN = 0.5
 """A rollout stops when it overruns an objective by this share of its range and cannot recover."""
 PROOF_BOXES = 4_000
-"""Boxes of the proof about attainable commands, about: some tenths of a second."""
+"""Approximate limit of boxes in the proof about attainable commands, which takes some tenths of a second."""
 
 
 class IssuedCommand(NamedTuple):
@@ -50,23 +48,18 @@ class IssuedCommand(NamedTuple):
     """The first action under the command, or its amounts."""
     consequence: Consequence
     stopped: bool
-    """Whether some rollout was stopped early; the consequence is then incomplete."""
+    """Whether a rollout was stopped early; then the consequence is incomplete."""
 
 
 def consequence(
-    agent: Agent,
-    decision: Decision,
-    command: Sequence[float] | np.ndarray,
-    *,
-    repeats: int = REPEATS,
-    seed: int = 0,
+    agent: Agent, decision: Decision, command: Sequence[float] | np.ndarray, *, repeats: int = REPEATS, seed: int = 0
 ) -> Consequence:
     """Return the outcome of a command that is issued in the state of a decision.
 
     Args:
         agent: The agent.
         decision: A decision of a rollout.
-        command: The command from there on.
+        command: The command to issue at the decision.
         repeats: Number of rollouts in a stochastic environment.
         seed: Seed of the environment.
     """
@@ -84,33 +77,27 @@ def issue(
     stop: Callable[[np.ndarray], np.ndarray] | None = None,
     conditions: Conditions | None = None,
 ) -> list[IssuedCommand]:
-    """Roll out commands (N, d) together; each has the same random numbers.
+    """Roll out commands (N, d) together, with the same random numbers for each.
 
-    `stop` returns the remaining commands (n, d) whose rollouts are to be stopped, as a mask. `conditions` are an
-    outcome of the whole episode; the consequences then state the share of rollouts that meet it.
+    `stop` takes remaining commands (n, d) and returns a mask of the rollouts to stop. `conditions` are an outcome of
+    the whole episode; then the consequences contain the share of rollouts that meet it.
     """
     if decision.snapshot is None:
         raise InvalidInput.expected("a decision of a rollout, which has the state of the environment", repr(decision))
-    repeats = repeats if agent.batch_env().stochastic else 1
-    seeds = np.random.default_rng(seed).integers(2**63, size=repeats, dtype=np.uint64)
     issued: list[IssuedCommand] = []
-    at_once = max(1, TOGETHER // repeats)
-    for start in range(0, len(commands), at_once):
-        some = commands[start : start + at_once]
-        rows = np.repeat(some, repeats, axis=0), np.tile(seeds, len(some))
-        episodes = run_greedy(agent, *rows, snapshot=decision.snapshot, stop=stop)
+    for part, episodes in repeated_episodes(agent, decision, commands, repeats, seed, stop):
         met = None
         if conditions is not None:
             rest = conditions.after(decision.collected[: len(conditions.low)], decision.step)
-            met = rest.met_by(episodes).reshape(len(some), -1).mean(axis=1).tolist()
-        issued += _summarize(decision, some, episodes, met)
+            met = rest.met_by(episodes).reshape(len(part), -1).mean(axis=1).tolist()
+        issued += _summarize(decision, part, episodes, met)
     return issued
 
 
 def _summarize(
     decision: Decision, commands: np.ndarray, episodes: Episodes, met: Sequence[float] | None
 ) -> list[IssuedCommand]:
-    """Return the means of the episodes of each command (N, d); each command has equally many, one after the other."""
+    """Return the commands (N, d) with the means of their episodes. Each command has the same number of episodes."""
     count = len(commands)
     totals = decision.collected[: episodes.rewards.shape[2]] + episodes.returns
     totals = totals.reshape(count, -1, totals.shape[1])  # (N, repeats, d)
@@ -135,8 +122,8 @@ def find_attainable(
 ) -> Attainable:
     """Return the closest attainable command of the search region that rollouts find; `quoted` is the quoted command.
 
-    With `prove`, search on for a closer one, and prove that it is the closest or that there is none; if a proof is
-    possible, and within its effort.
+    With `prove`, and where proofs are possible, then search for a closer one until it is proven that there is none, or
+    until the limit of boxes is reached.
     """
     search = _AttainableSearch(agent, decision, question)
     issued = search.issue(np.concatenate([quoted[None], search.candidates(quoted)]))
@@ -148,25 +135,24 @@ def find_attainable(
         return found or Attainable(len(issued))
     result = search.prove(issued)
     if result.closest is not None and all(one.command is not result.closest for one in issued):
-        closest = round_command(question, result.closest, search.first_attainable)
+
+        def first_attainable(commands: np.ndarray) -> np.ndarray | None:
+            return next((command for command in commands if search.confirm(command) is not None), None)
+
+        closest = round_command(question, result.closest, first_attainable)
         issued += (new := search.issue(closest[None], issued))
         issued += search.issue(search.outcomes(new), issued)
         found = search.best(issued, quoted)
     if found is not None:
-        return replace(
-            found,
-            proven_closest=result.is_closest,
-            lower_bound=result.lower_bound,
-            assumed=result.assumed,
-        )
-    closed = result.closest is None and bool(np.isinf(result.lower_bound))
-    return Attainable(len(issued), proven_none=closed, assumed=result.assumed if closed else 0.0)
+        return replace(found, proven_closest=result.is_closest, lower_bound=result.lower_bound, assumed=result.assumed)
+    proven_none = result.closest is None and bool(np.isinf(result.lower_bound))
+    return Attainable(len(issued), proven_none=proven_none, assumed=result.assumed if proven_none else 0.0)
 
 
 def whole_command(agent: Agent, decision: Decision, command: np.ndarray) -> np.ndarray:
-    """Return the command to issue at the start, such that the given command remains at the decision.
+    """Return the command to issue at the start so that the given command remains at the decision.
 
-    A horizon decreases by 1 per step, and stops at 1. Preferences do not change during an episode.
+    A horizon decreases by 1 per step, down to 1. Preferences do not change during an episode.
     """
     if agent.space.simplex:
         return command
@@ -177,16 +163,17 @@ def whole_command(agent: Agent, decision: Decision, command: np.ndarray) -> np.n
 
 
 def closest_known(own: Attainable, others: Sequence[Attainable], quoted: np.ndarray) -> Attainable:
-    """Return the closest of several attainable commands; a quoted command that is attainable itself comes first."""
+    """Return the closest of several attainable commands, or the quoted command if that is attainable.
+
+    What is proven about `own` holds for the result, because its search region contains those of the others.
+    """
     if own.found and np.array_equal(own.command, quoted):  # type: ignore[arg-type]
         return own
-    found = [one for one in (own, *others) if one.found]
-    closest = min(found, key=lambda one: one.distance or 0.0, default=own)
+    candidates = [one for one in (own, *others) if one.found]
+    closest = min(candidates, key=lambda one: one.distance or 0.0, default=own)
     if closest is own or not own.lower_bound:
         return closest
-    return replace(
-        closest, proven_closest=own.proven_closest, lower_bound=own.lower_bound, assumed=own.assumed
-    )  # its search region is the largest
+    return replace(closest, proven_closest=own.proven_closest, lower_bound=own.lower_bound, assumed=own.assumed)
 
 
 @dataclass(frozen=True)
@@ -194,14 +181,15 @@ class _Effort:
     """Numbers of candidates and rollouts."""
 
     commands: int
-    """Candidates of a round, at most."""
+    """Largest number of candidates that are rolled out in a round."""
     around: int = 0
+    """Number of random candidates around the quoted command."""
     anywhere: int = 0
-    """Random candidates around the quoted command, and in the whole search region."""
+    """Number of random candidates in the whole search region."""
     repeats: int = 1
-    """Rollouts of each candidate in a stochastic environment."""
+    """Number of rollouts of each candidate in a stochastic environment."""
     confirming: tuple[int, ...] = (1,)
-    """Numbers of rollouts that confirm a command, in stages; the first, small stage refutes most commands."""
+    """Numbers of rollouts that confirm a command, in stages; a small first stage refutes most commands."""
 
 
 def _effort(agent: Agent) -> _Effort:
@@ -221,7 +209,7 @@ class _AttainableSearch:
     question: Question
 
     def candidates(self, quoted: np.ndarray) -> np.ndarray:
-        """Return the first candidates (N, d): the front and the returns achieved under it, then other kinds."""
+        """Return candidates (N, d): the front and the returns achieved under it, larger changes, random commands."""
         question, space, effort = self.question, self.question.space, _effort(self.agent)
         generator, reach = np.random.default_rng(0), NEAR * space.scale
         front = np.concatenate([question.front, self._achieved()])
@@ -233,12 +221,12 @@ class _AttainableSearch:
         return self._inside(np.concatenate([front, self._short(np.concatenate([beyond, around, anywhere]))]))
 
     def _short(self, commands: np.ndarray) -> np.ndarray:
-        """Return commands (N, d), rounded to short numbers."""
+        """Return commands (N, d) rounded to short numbers."""
         decimals = 2 - np.floor(np.log10(self.question.space.scale)).astype(int)
         return np.stack([np.round(column, int(n)) for column, n in zip(commands.T, decimals, strict=True)], axis=1)
 
     def _achieved(self) -> np.ndarray:
-        """Return the commands (F, d) that ask for the returns achieved by the agent under its front commands."""
+        """Return the commands (F, d) that ask for the returns that the agent achieved under its front commands."""
         achieved, front = self.agent.achieved, self.agent.front
         if achieved is None:
             return front[:0]
@@ -257,7 +245,7 @@ class _AttainableSearch:
         return self.question.project(np.round(commands, DECIMALS)) + 0.0  # no -0
 
     def issue(self, commands: np.ndarray, before: Sequence[IssuedCommand] = ()) -> list[IssuedCommand]:
-        """Roll out the first of the commands (N, d) that are new and make the agent take the foil."""
+        """Roll out commands (N, d) that are new and make the agent take the foil, up to the limit of the effort."""
         question, effort = self.question, _effort(self.agent)
         different = {command.tobytes(): command for command in commands}
         for one in before:
@@ -278,19 +266,19 @@ class _AttainableSearch:
         return one.action == self.question.foil
 
     def _overrun(self, remaining: np.ndarray) -> np.ndarray:
-        """Return which of the remaining commands (n, d) can no longer be fulfilled."""
+        """Return a mask of the remaining commands (n, d) that can no longer be fulfilled."""
         (low, high), slack = self.question.space.limits, OVERRUN * self.question.space.scale
         beyond = (remaining < np.minimum(low, 0.0) - slack) | (remaining > np.maximum(high, 0.0) + slack)
         return np.asarray(beyond.any(axis=1))
 
     @property
     def is_provable(self) -> bool:
-        """Whether something can be proven about all attainable commands."""
+        """Whether proofs about all attainable commands are possible."""
         agent = self.agent
         return is_provable(agent) and not agent.batch_env().stochastic and self.question.policy is agent.policy
 
     def prove(self, issued: Sequence[IssuedCommand]) -> OutcomeSearchResult:
-        """Search for the closest attainable command, starting from those that were issued."""
+        """Search for the closest attainable command, starting with the best of those that were rolled out."""
         question, ranges = self.question, self._ranges
         unlimited = np.full(len(ranges), np.inf)
         conditions = Conditions(
@@ -308,14 +296,10 @@ class _AttainableSearch:
             search.best = float(distances.min()), delivering[int(distances.argmin())]
         return search.prove()
 
-    def first_attainable(self, commands: np.ndarray) -> np.ndarray | None:
-        """Return the first of some commands (N, d) that is attainable."""
-        return next((command for command in commands if self.confirm(command) is not None), None)
-
     def closest_first(self, issued: Sequence[IssuedCommand], quoted: np.ndarray) -> Iterator[np.ndarray]:
-        """Yield the commands that deliver: the quoted one, then the others by their distance.
+        """Yield the commands that deliver what they ask for: the quoted command, then the others by their distance.
 
-        If the outcome of such a command, issued as a command, delivers exactly that outcome, it comes first.
+        Before each of the others comes the command that asks for its outcome, if that delivers, too.
         """
         delivering = {one.command.tobytes(): one for one in issued if self.delivers(one)}
         if quoted.tobytes() in delivering:
@@ -328,7 +312,7 @@ class _AttainableSearch:
             yield one.command
 
     def best(self, issued: Sequence[IssuedCommand], quoted: np.ndarray) -> Attainable | None:
-        """Return the first attainable command of `closest_first`, rolled out again by itself."""
+        """Return the first command of `closest_first` that is confirmed by further rollouts."""
         space, origin, norm = self.question.space, self.question.command, self.question.norm
         for command in self.closest_first(issued, quoted):
             outcome = self.confirm(command)
@@ -343,7 +327,7 @@ class _AttainableSearch:
 
     @property
     def _ranges(self) -> np.ndarray:
-        """The width of the range on which the agent was trained, for each objective but not for the horizon."""
+        """The width of each objective's range in training, without the horizon."""
         space = self.question.trained or self.question.space
         return space.scale[: len(self.agent.environment.objectives)]
 
@@ -352,12 +336,12 @@ class _AttainableSearch:
         return np.abs(outcome.achieved - self.total(command)[: len(self._ranges)]) / self._ranges
 
     def delivers(self, one: IssuedCommand) -> bool:
-        """Return whether a command was fulfilled, within the standard errors."""
+        """Return whether the rollouts of a command delivered what it asks for, within the standard errors."""
         allowed = DELIVERED + ERRORS * one.consequence.error / self._ranges
         return bool((self.deviations(one.command, one.consequence) <= allowed).all()) and not one.stopped
 
     def confirm(self, command: np.ndarray) -> Consequence | None:
-        """Return the outcome of a command, rolled out alone with other random numbers; None if it is not fulfilled."""
+        """Return the outcome of a command, rolled out alone with other random numbers; None if it is not attainable."""
         if not flips(QuestionBatch([self.question]), 0, command):
             return None
         for seed, repeats in enumerate(_effort(self.agent).confirming, 1):

@@ -32,47 +32,48 @@ from paretofoil.explanation.atlas import (
 from paretofoil.explanation.influence import likely_share
 
 _NEAREST, _PROBES = 32, 64
-"""Commands that differ, and points between each of them and the start, among which the nearest example is sought."""
+"""The search for the nearest example examines this many commands, and points between each of them and the start."""
 _ROUNDING = 1.02
-"""A rounded example may be this many times as far as the nearest one."""
+"""Largest ratio of the distance of the rounded example to that of the nearest one."""
 _LEAST_SECONDS = 1e-6
-"""What the second atlas gets if the first one took all of the time."""
+"""Time limit of the second atlas if the first one used all of the time."""
 
 
 @dataclass(frozen=True, eq=False)
 class Difference:
     """A command under which the episodes of two agents end differently."""
 
-    start: np.ndarray  # (d,): the command near which it was sought
+    start: np.ndarray  # (d,): the command at which the search for a difference started
     command: np.ndarray  # (d,)
     distance: float
-    """Scaled distance from the start; 0 if they differ there."""
+    """Scaled distance from the start; 0 if the agents differ there."""
     achieved: tuple[np.ndarray, np.ndarray]
+    """The return of each agent under the command."""
     finished: tuple[bool, bool]
-    """Whether the task ended; if not, the step limit ended the episode."""
+    """For each agent, whether the task ended; if not, the step limit ended the episode."""
 
 
 @dataclass(frozen=True, eq=False, repr=False)
 class Comparison:
-    """How two agents differ over their common commands."""
+    """How the episodes of two agents differ under their common commands."""
 
     atlases: tuple[Atlas, Atlas]
     """The outcomes of each agent. `on_front` counts returns on the common front."""
     front: np.ndarray  # (F, d)
     """The common front: that of the environment or, if it is not known, the best returns of both agents' fronts."""
     achieved: tuple[np.ndarray, np.ndarray]
-    """The returns (F, d) of each agent if it is asked for each point of the front."""
+    """The returns (F, d) of each agent when it is asked for the points of the front."""
     reached: tuple[int, int]
-    """For each agent: how many points of the front it achieves when asked for them."""
+    """For each agent, how many points of the front it achieves when asked for them."""
     differ: tuple[float, float]
-    """Bounds of the share of commands under which they end differently: proven, or a 95 % confidence interval."""
+    """Bounds of the share of commands under which episodes end differently: proven, or a 95 % confidence interval."""
     example: Difference | None
-    """The nearest difference that was found."""
-    cells: np.ndarray  # (N, 12, 2): polygons in which the outcomes of both are proven
+    """A difference near the given command or near the front; None if none was found."""
+    cells: np.ndarray  # (N, 12, 2): polygons in which the outcomes of both agents are proven
     cell_differs: np.ndarray  # (N,) bool
     seconds: float
     sampled: tuple[float, float, int] | None = None
-    """The 95 % confidence interval of the share among sampled commands, and their number, if cells are boxes."""
+    """If the proof used boxes: the 95 % confidence interval of the share among sampled commands, and their number."""
 
     def __repr__(self) -> str:
         return f"<Comparison {self.agents}: {self.sentence()}>"
@@ -87,7 +88,7 @@ class Comparison:
 
     @property
     def samples(self) -> int:
-        """Number of commands that were rolled out because too little could be proven; 0 if shares are proven."""
+        """Number of sampled commands if nothing could be proven; 0 if shares are proven."""
         return self.atlases[0].samples
 
     @property
@@ -100,7 +101,7 @@ class Comparison:
         return str(show(self, "sentence"))
 
     def plot(self, path: str | Path | None = None) -> Any:
-        """Draw where they differ as a map of the commands, beside their shares, and return the figure."""
+        """Draw a map of the commands under which the agents differ, beside their shares, and return the figure."""
         return show(self, "plot", path)
 
 
@@ -115,18 +116,18 @@ def compare(
     seed: int = AtlasEffort.seed,
     progress: Callable[[int, int], None] | None = None,
 ) -> Comparison:
-    """Return how two agents in the same deterministic environment differ: for which share of their common commands.
+    """Return for which share of their common commands the episodes of two agents end differently.
 
-    The share is proven if both atlases are: at most four objectives, finitely many states, white-box policies. Unless
-    there are two objectives, both agents are also rolled out under the same random commands. The arguments that are not
-    listed are those of `atlas`.
+    Both agents must act in the same deterministic environment. The share is proven if it has finitely many states, the
+    policies are white-box, and there are at most four objectives. Unless there are two objectives, both agents are also
+    rolled out under the same random commands. The arguments that are not listed are those of `atlas`.
 
     Args:
         first: An agent.
         second: Another agent in the same environment.
         command: Look for an example near this command; by default near the commands of the front.
-        seconds: Time limit of both proofs.
-        progress: Called with the percentage that is done, and with 100.
+        seconds: Time limit of both proofs together.
+        progress: Called with the percentage that is done, and with 100, the total.
     """
     begin, effort = now(), AtlasEffort(undecided, seconds, samples, seed)
     require_agent(first)
@@ -140,8 +141,8 @@ def compare(
     pair, atlases = _Pair(agents[0], agents[1], tolerance_of(agents[0])), []
     for number, agent in enumerate(agents if provable else ()):
         left = seconds / 2 if number == 0 else max(seconds - (now() - begin), _LEAST_SECONDS)
-        watch = None if progress is None else _half(progress, 50 * number)
-        atlases.append(atlas(agent, progress=watch, **asdict(replace(effort, seconds=left))))
+        half = None if progress is None else _half(progress, 50 * number)
+        atlases.append(atlas(agent, progress=half, **asdict(replace(effort, seconds=left))))
     cells, cell_differs, sampled = np.zeros((0, 1, 2)), np.zeros(0, dtype=bool), None
     if provable:
         cells, shares, *numbers = _overlaps(atlases[0], atlases[1], now() + seconds / 4)
@@ -159,12 +160,12 @@ def compare(
         else:
             region, bounds = (space.low, space.high), interval
             atlases = [sampled_atlas(each, commands, region, end) for each, end in zip(agents, ends, strict=True)]
-    achieved = pair.returns(front)
+    achieved = [end[:, :-1] for end in pair.ends(front)]
     reached = [int(delivers(each, front, pair.tolerance).sum()) for each in achieved]
     return Comparison(
         atlases=(atlases[0], atlases[1]),
         front=front,
-        achieved=achieved,
+        achieved=(achieved[0], achieved[1]),
         reached=(reached[0], reached[1]),
         differ=bounds,
         example=pair.nearest(starts, examples),
@@ -176,7 +177,10 @@ def compare(
 
 
 def _overlaps(first: Atlas, second: Atlas, deadline: float) -> tuple[np.ndarray, np.ndarray, np.ndarray, np.ndarray]:
-    """Return the overlaps of proven cells: polygons, if cells are, their shares, and the numbers of both outcomes."""
+    """Return the overlaps of the proven cells of two atlases: polygons, shares, and the numbers of both outcomes.
+
+    If the cells are boxes, there are no polygons.
+    """
     if first.boxes is None or second.boxes is None:
         return overlay(first, second)
     mine, theirs, volume = first.boxes.overlaps(second.boxes, deadline)
@@ -185,7 +189,7 @@ def _overlaps(first: Atlas, second: Atlas, deadline: float) -> tuple[np.ndarray,
 
 
 def common_space(first: Agent, second: Agent) -> CommandSpace:
-    """Return the commands that both agents take, or raise an error if they cannot be compared."""
+    """Return the common command space of two agents, or raise an error if they cannot be compared."""
     if first.environment.name != second.environment.name:
         got = f"{first.name} in {first.environment.name} and {second.name} in {second.environment.name}"
         raise InvalidInput.expected("two agents in the same environment", got)
@@ -212,19 +216,19 @@ def common_front(*agents: Agent) -> np.ndarray:
 
 
 def differ(first: np.ndarray, second: np.ndarray, tolerance: np.ndarray | float = EXACT) -> np.ndarray:
-    """Return which of N pairs of episodes end differently. A row (d + 1,) has the return, and 1 if the task ended."""
+    """Return which of N pairs of episodes end differently (N,) bool; rows are outcomes as `ends_of` returns them."""
     off: np.ndarray = np.abs(first - second)
     return (off[:, :-1] > tolerance).any(axis=1) | (off[:, -1] > 0.5)
 
 
 def _ends(result: Atlas) -> np.ndarray:
-    """Return the outcomes of an atlas: (K, d + 1)."""
+    """Return the outcomes of an atlas (K, d + 1), in the form of `ends_of`."""
     rows = [np.append(outcome.achieved, outcome.finished) for outcome in result.outcomes]
     return np.array(rows) if rows else np.zeros((0, len(result.objectives) + 1))
 
 
 def _half(progress: Callable[[int, int], None], done: int) -> Callable[[int, int], None]:
-    """Return a function that reports one half of the work; `done` percent were done before."""
+    """Return a function that reports the progress of one half of the work; `done` is the percentage of earlier work."""
     return lambda percent, total: progress(done + percent // 2, total)
 
 
@@ -235,21 +239,17 @@ class _Pair:
     first: Agent
     second: Agent
     tolerance: np.ndarray | float
-    """By how much equal returns may differ."""
+    """Largest difference between returns that count as equal."""
 
     def ends(self, commands: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
         return ends_of(self.first, commands), ends_of(self.second, commands)
 
     def differ(self, ends: tuple[np.ndarray, np.ndarray]) -> np.ndarray:
-        """Return whether both episodes end differently: (N,) bool."""
+        """Return which episodes of the two agents end differently: (N,) bool."""
         return differ(*ends, self.tolerance)
 
-    def returns(self, commands: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
-        first, second = self.ends(commands)
-        return first[:, :-1], second[:, :-1]
-
     def nearest(self, starts: np.ndarray, examples: np.ndarray) -> Difference | None:
-        """Return a difference at one of the starts, or the nearest one between them and commands (N, d) that differ."""
+        """Return a difference at a start, or else the nearest one between a start and known differences (N, d)."""
         at_start = np.flatnonzero(self.differ(self.ends(starts)))
         if len(at_start):
             return self._difference(starts[at_start[0]], starts[at_start[0]])
@@ -265,7 +265,7 @@ class _Pair:
         return self._difference(start, self._rounded(start, nearest))
 
     def _rounded(self, start: np.ndarray, command: np.ndarray) -> np.ndarray:
-        """Return the command with as few digits as keep the difference."""
+        """Return the command with the fewest digits under which the agents still differ."""
         space = self.first.space
         digits = 1 - np.floor(np.log10(space.scale)).astype(int)
         tries = [[round(float(x), int(n) + more) for x, n in zip(command, digits, strict=True)] for more in range(8)]

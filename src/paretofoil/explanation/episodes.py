@@ -1,18 +1,19 @@
-"""Greedy episodes of whole sets of commands, in deterministic environments.
+"""Greedy episodes of sets of commands, in deterministic environments.
 
-There the greedy episode is a function of the initial command alone: the remaining command is the initial one minus the
-return collected so far. A set of commands is followed together, as long as bounds of the differences between actions
-show which action is chosen. This needs finitely many states, except for the set of commands under which an episode
-provably stays the same.
+In a deterministic environment, the greedy episode depends on the initial command only: the remaining command is the
+initial one minus the return collected so far. The episodes of a set of commands are followed together, as long as
+bounds of the differences between actions show which action is chosen. This needs finitely many states. Only
+`unchanged_radius` does without: it bounds the commands under which an episode stays the same.
 """
 
-from collections.abc import Sequence
+from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass, fields
 from typing import Any, Self, TypeVar
 
 import numpy as np
 
-from paretofoil.agents.agent import Agent
+from paretofoil.agents.agent import Agent, run_greedy
+from paretofoil.core.decision import Decision
 from paretofoil.core.errors import InvalidInput
 from paretofoil.core.options import now
 from paretofoil.core.policy import ExactRows, WhiteBoxPolicy, greedy_actions, query
@@ -25,6 +26,8 @@ from paretofoil.proof.branch_and_bound import Columns
 from paretofoil.proof.shares import Contest, ContestStack, stack_contests
 from paretofoil.proof.slack import probe_shares
 
+TOGETHER = 4096
+"""Rollouts that run together; hundreds of steps of these fit into memory."""
 _SUBTRACTION = 2.0**-52
 """More than the relative rounding error of a remaining command, per step."""
 _ROUNDING = 1e-13
@@ -32,10 +35,10 @@ _ROUNDING = 1e-13
 
 
 def require_deterministic(agent: Agent) -> None:
-    """Raise an error unless each command of the agent has one outcome."""
+    """Raise an error unless each command of the agent has a single outcome."""
     if agent.space.simplex:
         raise InvalidInput.expected("an agent whose commands are returns", f"{agent.name}, which takes preferences")
-    if agent.batch_env().stochastic:  # of a finite environment: what its table shows
+    if agent.batch_env().stochastic:  # for a finite environment, this is computed from its table
         got = f"{agent.name} in {agent.environment.name}, which is stochastic"
         raise InvalidInput.expected("an agent in a deterministic environment", got)
     if difference := replay_difference(agent.environment):
@@ -45,34 +48,34 @@ def require_deterministic(agent: Agent) -> None:
 
 
 def is_provable(agent: Agent) -> bool:
-    """Return whether proofs over all episodes are possible: finitely many states and a white-box policy."""
+    """Return whether proofs about all episodes are possible: with finitely many states and a white-box policy."""
     return agent.environment.finite and can_bound(agent)
 
 
 def can_bound(agent: Agent) -> bool:
-    """Return whether leads of actions can be bounded: a white-box policy, and commands that are returns."""
+    """Return whether leads of actions can be bounded: with a white-box policy, and commands that are returns."""
     return not agent.horizon and not agent.space.simplex and isinstance(agent.policy, WhiteBoxPolicy)
 
 
 _FIRST_RADIUS, _LEAST_RADIUS, _RADIUS_SHARE = 1 / 32, 1e-6, 0.02
-"""The first radius around a command that is tried, the smallest, and the share to which it is determined."""
+"""The first radius that is tried, the smallest one, and the relative accuracy of the result."""
 _OUTWARDS = 1e-12
 """More than the relative rounding error of the side of a box."""
 
 
 @dataclass(frozen=True, eq=False)
 class Progress(Columns):
-    """Progress of the episodes of B sets of commands. Subclasses add the sets."""
+    """How far the episodes of B sets of commands have been followed. Subclasses add the sets."""
 
     state: np.ndarray  # (B,) int
     step: np.ndarray  # (B,) int
     collected: np.ndarray  # (B, d)
-    anchor: np.ndarray  # (B,) int: an earlier state, since which nothing was collected
+    anchor: np.ndarray  # (B,) int: an earlier state; nothing was collected since
     anchor_step: np.ndarray  # (B,) int
 
     @classmethod
     def start(cls, dim: int, state: int = 0, step: int = 0) -> "Progress":
-        """Return the progress of one set of commands that is issued in a state, by default the first."""
+        """Return the progress of one set of commands that is issued in a state, by default the initial state."""
         zero = np.zeros(1, dtype=np.int64)
         return cls(
             state=zero + state, step=zero + step, collected=np.zeros((1, dim)), anchor=zero - 1, anchor_step=zero
@@ -85,7 +88,10 @@ class Progress(Columns):
 
 
 class Leads:
-    """Bounds of the lead of some actions over others in numbered states, for one agent."""
+    """Bounds of the lead of one action over another in numbered states, for one agent.
+
+    The lead is the score of the first action minus that of the second.
+    """
 
     def __init__(self, agent: Agent, observations: np.ndarray, masks: np.ndarray) -> None:
         self.agent, self.observations, self.masks = agent, observations, masks  # (S, n) and (S, A)
@@ -102,12 +108,12 @@ class Leads:
 
     def against_each(self, chosen: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
         """Return two arrays (B, A) for `leads`: every action, and the chosen action (B,) repeated."""
-        mine = np.repeat(chosen[:, None], self.num_actions, axis=1)
-        return np.broadcast_to(np.arange(self.num_actions), mine.shape), mine
+        repeated = np.repeat(chosen[:, None], self.num_actions, axis=1)
+        return np.broadcast_to(np.arange(self.num_actions), repeated.shape), repeated
 
     @property
     def assumed(self) -> float:
-        """The rounding error, in margins, that proofs assume so far; 0 if it is derived."""
+        """The rounding error, in margins, that the proofs assume so far; 0 if it is derived."""
         return max((contest.slack for contest in self._contests.values() if contest.around.any()), default=0.0)
 
     def leads(
@@ -119,17 +125,17 @@ class Leads:
         ahead: np.ndarray,
         behind: np.ndarray,
     ) -> HalfSpaces:
-        """Return upper bounds of the lead of some actions over others, as affine functions of the initial command.
+        """Return upper bounds of the leads of actions over others, as affine functions of the initial command.
 
-        Where a bound is negative, the first action is not chosen. An action that is not valid is behind all others.
+        Where a bound is negative, the first action is not chosen. An invalid action is behind all others.
 
         Args:
             state: (B,) the state that each set of commands reached.
             low: (B, d) lower corners of boxes of initial commands.
             high: (B, d) upper corners.
             collected: (B, d) the return collected so far.
-            ahead: (B, K) the first actions.
-            behind: (B, K) the second ones.
+            ahead: (B, K) the first action of each pair.
+            behind: (B, K) the second action of each pair.
         """
         size = np.maximum(np.abs(low), np.abs(high)).max(axis=1) + np.abs(collected).max(axis=1)
         off = _SUBTRACTION * max(self.agent.environment.max_steps, 450) * size[:, None]
@@ -176,7 +182,7 @@ class Leads:
         probes = low + probe_shares(len(low)) * (high - low)
         states, logits = np.repeat(self.observations[state][None], len(probes), axis=0), folded.logits(probes)
         measured, exact = 0.0, isinstance(policy, ExactRows) and policy.exact_rows
-        for size in (len(probes),) if exact else (len(probes), *BATCHES):  # a lead may depend on the batch
+        for size in (len(probes),) if exact else (len(probes), *BATCHES):  # scores may depend on the batch
             for rows in np.split(np.arange(len(probes)), range(size, len(probes), size)):
                 off = (query(policy, states[rows], probes[rows]) - logits[rows])[:, valid]
                 measured = max(measured, float(np.ptp(off, axis=1).max()))
@@ -185,22 +191,22 @@ class Leads:
 
 
 class EpisodesOfSets(Leads):
-    """Follows sets of commands through the states of an environment, for one agent."""
+    """Follows the episodes of sets of commands through the states of an environment, for one agent."""
 
     def __init__(self, agent: Agent) -> None:
         self.table: TransitionTable = tabulate(agent.environment)
         super().__init__(agent, self.table.observations, self.table.masks)
 
     def advance(self, progress: Progress, actions: np.ndarray) -> tuple[Progress, np.ndarray, np.ndarray]:
-        """Return the progress after one action (B,) each, which episodes end with it, and which end the task."""
+        """Return the progress after an action (B,) of each episode, which episodes end, and in which the task ends."""
         table = self.table
         rewards = table.rewards[progress.state, actions, 0]
         state, step = table.next_states[progress.state, actions, 0], progress.step + 1
         final = table.final[state]
         # Brent's cycle detection: if state and remaining command repeat, the episode repeats until the step limit.
-        nothing = ~rewards.any(axis=1)
-        loops = nothing & (state == progress.anchor) & ~final
-        renew = ~nothing | (step >= 2 * progress.anchor_step)
+        no_reward = ~rewards.any(axis=1)
+        loops = no_reward & (state == progress.anchor) & ~final
+        renew = ~no_reward | (step >= 2 * progress.anchor_step)
         anchor, anchor_step = np.where(renew, state, progress.anchor), np.where(renew, step, progress.anchor_step)
         ends = final | loops | (step >= self.agent.environment.max_steps)
         return Progress(state, step, progress.collected + rewards, anchor, anchor_step), ends, final
@@ -209,9 +215,9 @@ class EpisodesOfSets(Leads):
 def unchanged_radius(
     leads: Leads, episode: Episodes, command: np.ndarray, region: tuple[np.ndarray, np.ndarray], deadline: float
 ) -> float:
-    """Return a scaled distance from a command within which no command of the region changes its greedy episode.
+    """Return a scaled distance from a command within which every command of the region has the same greedy episode.
 
-    `leads` bounds the actions in the states of the episode: its row t is about step t.
+    `leads` bounds the leads in the states of the episode: state t is that of step t.
     """
     length = int(episode.lengths[0])
     actions, rewards = episode.actions[0, :length], episode.rewards[0, :length]
@@ -226,7 +232,7 @@ def unchanged_radius(
         bounds = leads.leads(np.arange(length), low, high, collected, ahead, chosen)
         return bool(((bounds.highest(low, high) < 0.0) | (ahead == chosen)).all())
 
-    proven, too_large = 0.0, 2.0  # of the ranges
+    proven, too_large = 0.0, 2.0  # in scaled units
     radius = _FIRST_RADIUS
     while now() < deadline and radius > _LEAST_RADIUS and too_large - proven > _RADIUS_SHARE * too_large:
         if is_unchanged(radius):
@@ -237,24 +243,49 @@ def unchanged_radius(
     return proven
 
 
+def repeated_episodes(
+    agent: Agent,
+    decision: Decision,
+    commands: np.ndarray,
+    repeats: int,
+    seed: int,
+    stop: Callable[[np.ndarray], np.ndarray] | None = None,
+) -> Iterator[tuple[np.ndarray, Episodes]]:
+    """Yield parts of the commands (N, d) with their greedy episodes from a decision on.
+
+    In a stochastic environment, each command has `repeats` episodes, one after the other. The random numbers of these
+    are the same for each command.
+    """
+    repeats = repeats if agent.batch_env().stochastic else 1
+    seeds = np.random.default_rng(seed).integers(2**63, size=repeats, dtype=np.uint64)
+    at_once = max(1, TOGETHER // repeats)
+    for start in range(0, len(commands), at_once):
+        part = commands[start : start + at_once]
+        rows = np.repeat(part, repeats, axis=0), np.tile(seeds, len(part))
+        yield part, run_greedy(agent, *rows, snapshot=decision.snapshot, stop=stop)
+
+
 _C = TypeVar("_C", bound=Columns)
 
 
 def join(parts: Sequence[_C]) -> _C:
-    """Return parts with the same columns as one."""
+    """Return parts with the same columns, joined into one."""
     return type(parts[0])(*map(np.concatenate, zip(*(part.columns for part in parts), strict=True)))
 
 
 def narrow(bounds: HalfSpaces, low: np.ndarray, high: np.ndarray) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
-    """Return boxes around the parts of boxes low, high (B, d) in which no bound is negative, and whether they exist."""
+    """Shrink boxes low, high (B, d) to the parts in which no bound is negative.
+
+    Return the lower and upper corners of the smaller boxes, and whether anything is left of each box (B,).
+    """
     possible = np.ones(len(low), dtype=bool)
     for slopes, offsets in zip(bounds.slopes.swapaxes(0, 1), bounds.offsets.T, strict=True):
-        most = np.maximum(slopes * low, slopes * high)  # of each term
-        top = most.sum(axis=1) + offsets
+        largest = np.maximum(slopes * low, slopes * high)  # of each term
+        top = largest.sum(axis=1) + offsets
         possible &= top >= 0.0
         steep = np.abs(slopes) > 1e-300
-        # slope x + (the most of the other terms) >= 0
-        edge = -(top[:, None] - most) / np.where(steep, slopes, 1.0)
+        # slope * x + (the largest sum of the other terms) >= 0
+        edge = -(top[:, None] - largest) / np.where(steep, slopes, 1.0)
         out = _OUTWARDS * (np.abs(edge) + np.abs(low) + np.abs(high))
         low = np.where(steep & (slopes > 0), np.maximum(low, np.minimum(edge - out, high)), low)
         high = np.where(steep & (slopes < 0), np.minimum(high, np.maximum(edge + out, low)), high)

@@ -17,7 +17,7 @@ from paretofoil.core.decision import Decision, Episode
 from paretofoil.core.errors import InvalidInput, as_whole
 from paretofoil.core.json import brief
 from paretofoil.core.options import DEFAULTS, NO_LIMITS, Limits, Options, check_arguments
-from paretofoil.core.policy import Policy, greedy_action, is_white_box, query
+from paretofoil.core.policy import Policy, is_white_box
 from paretofoil.core.question import Question, QuestionBatch
 from paretofoil.core.search import Search
 from paretofoil.core.threads import one_thread
@@ -28,11 +28,11 @@ from paretofoil.explanation.outcome import Outcome, explain_outcome, read_outcom
 from paretofoil.explanation.outcome_search import Conditions
 from paretofoil.explanation.questions import (
     Actions,
+    FeatureAgent,
     Foil,
     Subject,
     action_words,
     all_foils,
-    features_of,
     foils_of,
     make_decision,
     make_questions,
@@ -41,9 +41,9 @@ from paretofoil.proof.ranges import widen
 from paretofoil.search.registry import choose_limits, choose_search
 
 PROOFS_AT_ONCE = 4
-"""Proofs of an episode that are computed together: each may take seconds, and answers are reported one by one."""
+"""Questions of an episode that are proven together. Few, because progress is reported only after each group."""
 _OTHER_NORM = 0.1
-"""Share of the time limit for the easier proof in the norm linf, used if the proof in l2 is incomplete."""
+"""Share of the time limit that is kept for a proof in the norm linf, which is easier, if that in l2 is incomplete."""
 
 
 @check_arguments
@@ -67,19 +67,22 @@ def explain(
     """Return the smallest change of the command that makes the agent choose the foil, or a proof that none exists.
 
     Args:
-        subject: An agent, or a policy with `log_probs(states, commands)`, or a function that returns the same.
-        decision: A decision of a rollout; or give `state` and `command` instead. For an outcome, also an episode or
-            its command, which means its first decision.
+        subject: An agent, a policy with `log_probs(states, commands)`, or a function of states and commands that
+            returns log-probabilities.
+        decision: A decision of a rollout; or give `state` and `command` instead. If the foil is an outcome, an episode
+            or the command of one stands for its first decision.
         foil: The action that was not chosen, by name or number. For continuous actions, limits of amounts:
             "release >= 30", "20 <= release <= 30", `pf.more("release", 10)`. Or an outcome of the whole episode,
             `pf.outcome("treasure >= 50, time <= 10")`.
         state: State of the decision, if no decision is given.
         command: Command in that state: the return that is still to be collected, or preferences.
         collected: Return collected before that state; zero if omitted.
-        valid_actions: Actions that are possible there. If omitted, an agent knows them; for a policy, all are.
-        space: Command space. Agents and policies of `from_torch` have their own.
-        front: Front of full returns. An agent has its own.
-        actions: Names of the actions, or the `ActionSpace` of a function that returns amounts. An agent has its own.
+        valid_actions: Numbers of the actions that are valid in that state. If omitted, those that the environment of
+            the agent allows; for a policy, all actions.
+        space: Command space; by default that of the agent or policy.
+        front: Front of full returns; by default that of the agent.
+        actions: Names of the actions, or the `ActionSpace` of a function that returns amounts; by default those of the
+            agent.
         search: "auto", the name of a search, or a search with its settings. For outcomes: auto, exact, rollouts.
         limits: Limits of time and queries. "auto" stops after 10 seconds if no time is given.
         seed: Seed of a search that is given by name.
@@ -121,18 +124,18 @@ def explain_decision(
     seed: int = 0,
     options: Options = DEFAULTS,
 ) -> list[Answer]:
-    """Return one answer for each foil of a decision; they are searched together.
+    """Return one answer for each foil of a decision. The foils share the queries of a search.
 
     `foils` are actions by name or number, or outcomes; if omitted, every valid action that was not chosen. For
     continuous actions, they are limits of amounts; if omitted, a tenth of the range more and less of each dimension.
-    The other arguments are those of `explain`; the limits hold for each question.
+    The other arguments are those of `explain`; the limits apply to each question.
     """
     agent = subject if isinstance(subject, Agent) else None
     decision = make_decision(subject, decision, None, None)
     names, phrases = action_words(subject, actions)
     foils = all_foils(subject, decision, actions) if foils is None else foils
-    others = [foil for foil in foils if not isinstance(foil, Outcome)]
-    if len(others) < len(foils):
+    action_foils = [foil for foil in foils if not isinstance(foil, Outcome)]
+    if len(action_foils) < len(foils):
         if agent is None:
             raise InvalidInput.expected("an agent with an environment, because the foil is an outcome", repr(subject))
         settings: dict[str, Any] = {"search": search, "limits": limits, "seed": seed, "options": options}
@@ -142,7 +145,7 @@ def explain_decision(
             else explain_decision(agent, decision, [foil], **settings)[0]
             for foil in foils
         ]
-    questions = make_questions(subject, decision, others, options, space=space, front=front, actions=actions)
+    questions = make_questions(subject, decision, action_foils, options, space=space, front=front, actions=actions)
     if not questions:
         return []
     finite = all(question.points() is not None for question in questions)
@@ -160,17 +163,17 @@ def _ask_in_norms(
     limits: Limits,
     phrases: Sequence[str] | None,
 ) -> list[Answer]:
-    """Return the answers. If a proof in l2 is incomplete, the answer also has the proven answer in linf."""
+    """Return one answer per question. If a proof in l2 is incomplete, the answer also has a proven answer in linf."""
     if not method.proves or questions[0].norm != "l2" or questions[0].space.simplex:
         return ask(questions, method, options, names, limits, phrases)
-    spare = None if limits.seconds is None else _OTHER_NORM * limits.seconds
-    most = limits if spare is None else replace(limits, seconds=limits.seconds - spare)  # type: ignore[operator]
-    answers = ask(questions, method, options, names, most, phrases)
+    reserve = None if limits.seconds is None else _OTHER_NORM * limits.seconds
+    first = limits if reserve is None else replace(limits, seconds=limits.seconds - reserve)  # type: ignore[operator]
+    answers = ask(questions, method, options, names, first, phrases)
     for row, answer in enumerate(answers):
         queries = None if limits.queries is None else limits.queries - answer.total_queries
         if answer.status is Status.FOUND and answer.proof is not None and (queries is None or queries > 0):
             question = replace(questions[row], norm="linf")
-            [other] = ask([question], method, replace(options, k=1), names, Limits(spare, queries), phrases)
+            [other] = ask([question], method, replace(options, k=1), names, Limits(reserve, queries), phrases)
             cost = {**answer.search.queries, "linf": other.total_queries}
             run = replace(answer.search, queries=cost, seconds=answer.search.seconds + other.search.seconds)
             proven = (other,) if other.status is Status.PROVEN_CLOSEST else ()
@@ -179,7 +182,7 @@ def _ask_in_norms(
 
 
 def _first_decision(agent: Agent, start: Any, seed: int) -> Decision:
-    """Return a decision unchanged, or the first decision of an episode or of the episode under a command."""
+    """Return the first decision of an episode or of the episode under a command; return a decision unchanged."""
     if isinstance(start, Decision):
         return start
     return start[0] if isinstance(start, Episode) else decision_in(agent, start, 0, seed=seed)
@@ -188,7 +191,7 @@ def _first_decision(agent: Agent, start: Any, seed: int) -> Decision:
 def _with_outcome(
     agent: Agent, decision: Decision, foil: Outcome, search: Any, limits: Limits, options: Options
 ) -> Answer:
-    """Return the answer for an outcome, with rollouts."""
+    """Return the answer to the question why the episode does not have an outcome, with rollouts."""
     answer = explain_outcome(agent, decision, foil, search, choose_limits(search, limits), options)
     rollouts = _roll_out([answer], decision, agent, read_outcome(foil, agent))
     key = decision.command if answer.command is None else answer.command
@@ -210,77 +213,67 @@ def explain_episode(
 ) -> FlipMap:
     """Return the answers for every step of an episode and every valid foil, as a flip map.
 
-    These answers have no proven range and no rollouts, and `options.attainable` is not used. The arguments that are
-    not listed are those of `explain`; the limits hold for each question.
+    These answers have no proven range and no rollouts, and `options.attainable` is not used. The arguments that are not
+    listed are those of `explain`; the limits apply to each question.
 
     Args:
         agent: An agent, or a policy with free features of the state.
         episode: A rollout, or the command of one. For a policy with free features, the observations of an episode.
         steps: Steps of the episode; all if omitted.
         seed: Seed of the rollout, and of a search that is given by name.
-        progress: Called with the answers so far and the number of questions, first before the first answer.
+        progress: Called with the answers so far and the number of questions, for the first time without any answer.
     """
-    if not isinstance(agent, Agent):
-        episode = _episode_of(agent, episode)
+    subject: Agent | FeatureAgent = agent if isinstance(agent, Agent) else FeatureAgent(agent)
+    if isinstance(subject, FeatureAgent):
+        episode = _episode_of(subject, episode)
     elif not isinstance(episode, Episode):
-        episode = rollout(agent, episode, seed=seed)  # type: ignore[arg-type]
-    names, phrases = action_words(agent, None)
+        episode = rollout(subject, episode, seed=seed)  # type: ignore[arg-type]
     decisions, questions = [], list[Question]()
     for decision in steps_of(episode, steps):
         foils = foils_of(agent, decision)
         questions += make_questions(agent, decision, foils, options) if foils else []
         decisions += [decision] * len(foils)
     finite = all(question.points() is not None for question in questions)
-    policy = agent.policy if isinstance(agent, Agent) else agent
-    method, limits = choose_search(search, policy, seed, finite=finite), choose_limits(search, limits)
+    method, limits = choose_search(search, subject.policy, seed, finite=finite), choose_limits(search, limits)
     at_once = min(method.questions_at_once, PROOFS_AT_ONCE) if method.proves else method.questions_at_once
     answers: list[Answer] = []
     for start in range(0, len(questions), at_once):
         if progress is not None:
             progress(answers, len(questions))
         chunk = slice(start, start + at_once)
-        some = ask(questions[chunk], method, options, names, limits, phrases)
-        answers += [
-            _with_place(a, d, agent if isinstance(agent, Agent) else None)
-            for a, d in zip(some, decisions[chunk], strict=True)
-        ]
+        some = ask(questions[chunk], method, options, subject.actions, limits, subject.phrases)
+        placed = subject if isinstance(subject, Agent) else None
+        answers += [_with_place(a, d, placed) for a, d in zip(some, decisions[chunk], strict=True)]
     if progress is not None:
         progress(answers, len(questions))
-    space: CommandSpace = agent.space  # type: ignore[union-attr]
-    actor = agent.actor if isinstance(agent, Agent) else None
+    discrete = subject.actor is None
     return FlipMap(
-        agent=agent.name if isinstance(agent, Agent) else "",
-        objectives=space.command_objectives,
-        actions=(names or answers[0].question.actions) if actor is None else direction_names(agent.actions),  # type: ignore[union-attr]
+        agent=subject.name,
+        objectives=subject.space.command_objectives,
+        actions=subject.actions if discrete else direction_names(subject.actions),
         command=episode.command,
         achieved=episode.achieved,
-        taken=tuple(d.action for d in episode) if actor is None else (),
+        taken=tuple(d.action for d in episode) if discrete else (),
         amounts=tuple(tuple(d.amounts.tolist()) for d in episode if d.amounts is not None),
         steps=tuple(d.step for d in decisions),
         answers=tuple(answers),
     )
 
 
-def _episode_of(policy: Policy, observations: Any) -> Episode:
+def _episode_of(agent: FeatureAgent, observations: Any) -> Episode:
     """Return the decisions of a policy with free features at the observations of an episode."""
-    features = features_of(policy)
-    others = isinstance(observations, Episode) or hasattr(policy, "amounts")
-    if features is None or others or features.commands is not None:
-        expected = "an agent, or a policy of discrete actions with free features, without a command, and observations"
-        raise InvalidInput.expected(expected, f"{type(policy).__name__} and {brief(observations)}")
-    decisions = []
-    for step, state in enumerate(observations):
-        decision = make_decision(policy, None, state, None)
-        scores = query(policy, decision.state[None], decision.command[None])[0]
-        valid = tuple(range(len(scores)))
-        decisions.append(replace(decision, valid_actions=valid, action=greedy_action(scores, valid), step=step))
+    if isinstance(observations, Episode) or agent.actor is not None or agent.features.commands is not None:
+        expected = "an agent and an episode, or observations and a policy with free features and discrete actions"
+        got = f"{type(agent.policy).__name__} and {brief(observations)}"
+        raise InvalidInput.expected(f"{expected}, without a command", got)
+    decisions = [replace(agent.decision_at(state), step=step) for step, state in enumerate(observations)]
     if not decisions:
         raise InvalidInput.expected("at least one observation", "none")
     return Episode(decisions[0].command, tuple(decisions), np.zeros(1), terminated=False)
 
 
 def steps_of(episode: Episode, steps: Sequence[int] | None) -> list[Decision]:
-    """Return the decisions at these steps, in the order of the episode; all if `steps` is None."""
+    """Return the decisions at some steps, in the order of the episode; all decisions if `steps` is None."""
     if steps is None:
         return list(episode)
     expected = f"steps from 0 to {len(episode) - 1} of this episode"
@@ -296,24 +289,24 @@ def steps_of(episode: Episode, steps: Sequence[int] | None) -> list[Decision]:
 def _roll_out(
     answers: list[Answer], decision: Decision, agent: Agent, conditions: Conditions | None = None
 ) -> dict[bytes, Rollouts]:
-    """Return the rollouts of all commands of answers and alternatives. Keys are the bytes of the commands.
+    """Return the rollouts of the quoted commands of answers and alternatives. Keys are the bytes of the commands.
 
-    With conditions, the original command is rolled out even if there is no other command.
+    With conditions, the original command is rolled out even if no command is quoted.
     """
-    found = [a.command for first in answers for a in (first, *first.alternatives) if a.command is not None]
-    if not found and conditions is None:
+    quoted = [a.command for first in answers for a in (first, *first.alternatives) if a.command is not None]
+    if not quoted and conditions is None:
         return {}
-    commands = [as_command(agent, command) for command in (decision.command, *found)]
-    original, *quoted = issue(agent, decision, np.stack(commands), conditions=conditions)
-    starts: list[Start | None] = [None] * len(found)
+    commands = [as_command(agent, command) for command in (decision.command, *quoted)]
+    original, *others = issue(agent, decision, np.stack(commands), conditions=conditions)
+    starts: list[Start | None] = [None] * len(quoted)
     if decision.step or decision.collected.any():
         issued, *instead = (whole_command(agent, decision, command) for command in commands)
-        episodes = [None] * len(found) if agent.environment.stochastic else rollouts(agent, instead)
+        episodes = [None] * len(quoted) if agent.environment.stochastic else rollouts(agent, instead)
         reached = [None if episode is None else _reaches(episode, decision) for episode in episodes]
         starts = [Start(issued, *pair) for pair in zip(instead, reached, strict=True)]
     outcomes = {
         command.tobytes(): Rollouts(one.consequence, original.consequence, start)
-        for command, one, start in zip(found, quoted, starts, strict=True)
+        for command, one, start in zip(quoted, others, starts, strict=True)
     }
     return {decision.command.tobytes(): Rollouts(original=original.consequence)} | outcomes
 
@@ -321,12 +314,12 @@ def _roll_out(
 def _reaches(episode: Episode, decision: Decision) -> bool:
     """Return whether an episode reaches the state of a decision at its step.
 
-    A decision outside of an episode has no step. It counts as reached if the same return was collected before it.
+    A decision outside of an episode has no step; then the return collected before the state must be equal.
     """
-    same = [np.array_equal(other.state, decision.state) for other in episode]
+    is_here = [np.array_equal(other.state, decision.state) for other in episode]
     if decision.step:
-        return len(episode) > decision.step and same[decision.step]
-    return any(np.allclose(episode[i].collected, decision.collected) for i in np.flatnonzero(same).tolist())
+        return len(episode) > decision.step and is_here[decision.step]
+    return any(np.allclose(episode[i].collected, decision.collected) for i in np.flatnonzero(is_here).tolist())
 
 
 def _complete(
@@ -337,21 +330,21 @@ def _complete(
     options: Options,
     outcomes: Mapping[bytes, Rollouts],
     *,
-    prove: bool = True,
+    is_alternative: bool = False,
 ) -> Answer:
     """Return an answer and its alternatives with proven ranges and rollouts.
 
-    The attainable command of an alternative changes only the objectives of the alternative; that of the answer may
-    change all that the question allows. The answer gets the closest of all these commands.
+    The attainable command of an alternative changes only the objectives that the alternative changes. The answer gets
+    the closest attainable command of all alternatives and of its own search, which may change all free objectives.
     """
-    others = [
-        _complete(a, a.live.question, decision, agent, options, outcomes, prove=False)
+    alternatives = [
+        _complete(a, a.live.question, decision, agent, options, outcomes, is_alternative=True)
         for a in answer.alternatives
         if a.live
     ]
     answer = replace(
         _with_place(answer, decision, agent),
-        alternatives=tuple(map(_without_empty_search, others)),
+        alternatives=tuple(alternatives),
         other_norms=tuple(_with_place(other, decision, agent) for other in answer.other_norms),
     )
     command = answer.command
@@ -363,16 +356,17 @@ def _complete(
         return answer
     attainable = None
     greedy = question.probability is None or question.probability >= 0.5  # else a rollout need not take the foil
-    if (
-        options.attainable and greedy and not agent.space.simplex
-    ):  # preferences ask for no return that could be delivered
-        found = [a.rollouts.attainable for a in answer.alternatives if a.rollouts and a.rollouts.attainable]
-        attainable = closest_known(find_attainable(agent, decision, question, command, prove=prove), found, command)
+    if options.attainable and greedy and not agent.space.simplex:  # preferences ask for no return to be delivered
+        others = [a.rollouts.attainable for a in alternatives if a.rollouts and a.rollouts.attainable]
+        own = find_attainable(agent, decision, question, command, prove=not is_alternative)
+        attainable = closest_known(own, others, command)
+        if is_alternative and not attainable.found:  # only the answer itself reports that none was found
+            attainable = None
     return replace(answer, rollouts=replace(outcomes[command.tobytes()], attainable=attainable))
 
 
 def _with_place(answer: Answer, decision: Decision, agent: Agent | None) -> Answer:
-    """Return the answer with the agent, the step, the collected return and a picture of the environment."""
+    """Return the answer with the agent, the step, the collected return, and a function that draws the environment."""
     collected = decision.collected if decision.collected.any() else None
     in_episode = decision.step > 0 or (agent is not None and collected is None)
     question = replace(answer.question, step=decision.step if in_episode else None, collected=collected)
@@ -383,15 +377,8 @@ def _with_place(answer: Answer, decision: Decision, agent: Agent | None) -> Answ
     return replace(answer, question=question, live=replace(answer.live, scene=scene, agent=agent))
 
 
-def _without_empty_search(answer: Answer) -> Answer:
-    """Return the answer without a search for attainable commands that found none."""
-    if answer.rollouts is None or answer.rollouts.attainable is None or answer.rollouts.attainable.found:
-        return answer
-    return replace(answer, rollouts=replace(answer.rollouts, attainable=None))
-
-
 def _with_proven_range(answer: Answer, command: np.ndarray, live: Live) -> Answer:
-    """Return the answer with the proven range of its command, whose queries are added."""
+    """Return the answer with the proven range around its command; the queries of the proof are added to its own."""
     batch = QuestionBatch([live.question])
     batch.keep_clear(live.clearance)
     proven_range = widen(batch, 0, command)

@@ -19,13 +19,13 @@ def format_amounts(amounts: Sequence[float]) -> str:
 
 @dataclass(frozen=True, eq=False, repr=False)
 class FlipMap(EpisodeReport):
-    """One answer for each step and foil of an episode."""
+    """The answers for all steps and foils of an episode."""
 
     SCHEMA: ClassVar[str] = "paretofoil/flip-map/3"
     EARLIER: ClassVar = {"paretofoil/flip-map/2": {"times": "steps"}}
 
     taken: tuple[int, ...]
-    """The action of each step of the episode; empty if actions are continuous, whose foils are their directions."""
+    """The action of each step of the episode; empty if actions are continuous."""
     steps: tuple[int, ...]
     """The step of each answer."""
     answers: tuple[Answer, ...]
@@ -38,7 +38,7 @@ class FlipMap(EpisodeReport):
         return len(self.taken) or len(self.amounts)
 
     def distances(self) -> np.ndarray:
-        """Return the distances (num_steps, num_actions): infinite if none was found, NaN if there is no question."""
+        """Return the distances (num_steps, num_actions): infinity if no command was found, NaN without a question."""
         distances = np.full((self.num_steps, len(self.actions)), np.nan)
         for step, answer in zip(self.steps, self.answers, strict=True):
             distances[step, answer.question.column] = np.inf if answer.quoted is None else answer.quoted.distance
@@ -60,13 +60,13 @@ class FlipMap(EpisodeReport):
 
     def _steps_without(self, condition: Callable[[Answer], bool]) -> list[int]:
         """Return the steps at which no answer fulfils a condition."""
-        fulfilled = {step for step, answer in zip(self.steps, self.answers, strict=True) if condition(answer)}
-        return sorted(set(self.steps) - fulfilled)
+        others = {step for step, answer in zip(self.steps, self.answers, strict=True) if condition(answer)}
+        return sorted(set(self.steps) - others)
 
     def __repr__(self) -> str:
-        found = sum(a.found for a in self.answers)
+        reachable = sum(a.found for a in self.answers)
         agent = f" of {self.agent}" if self.agent else ""
-        return f"<FlipMap{agent}: {self.num_steps} steps, {len(self.answers)} foils, {found} reachable>"
+        return f"<FlipMap{agent}: {self.num_steps} steps, {len(self.answers)} foils, {reachable} reachable>"
 
     def to_frame(self) -> Any:
         """Return a pandas DataFrame with one row for each step and foil; pandas must be installed."""
@@ -87,7 +87,7 @@ class FlipMap(EpisodeReport):
         )
 
     def chosen_at(self, step: int) -> str:
-        """Return the chosen action of a step by its name, or the chosen amounts."""
+        """Return the name of the action that was chosen at a step, or the chosen amounts."""
         return self.actions[self.taken[step]] if self.taken else format_amounts(self.amounts[step])
 
     def _numbers(self, command: np.ndarray | None) -> dict[str, float | None]:

@@ -1,7 +1,7 @@
-"""Proofs that no command makes an agent choose an action in many states, or counterexamples.
+"""Proofs that no command makes an agent choose an action in any of many states, or counterexamples.
 
-An action may be a range of amounts, "release >= 30". It is then possible in the states in which the environment carries
-out some amount of the range.
+The action may be a range of amounts, "release >= 30". It is valid in a state if the environment can carry out some
+amount of the range there.
 """
 
 from collections.abc import Callable, Sequence
@@ -11,33 +11,18 @@ from typing import Any
 import numpy as np
 
 from paretofoil.agents.agent import Agent, rollouts
-from paretofoil.core.amounts import (
-    Actor,
-    AmountFoil,
-    FoilPolicy,
-    Limit,
-    fixed_limits,
-    query_amounts,
-)
-from paretofoil.core.command import CommandSpace, Objective, as_vector
+from paretofoil.core.amounts import Actor, AmountFoil, FoilPolicy, Limit, fixed_limits, query_amounts
+from paretofoil.core.command import Objective, as_vector
 from paretofoil.core.decision import Decision
 from paretofoil.core.errors import InvalidInput, as_seed, as_whole
-from paretofoil.core.feature import Features
 from paretofoil.core.json import show
 from paretofoil.core.options import as_seconds, now
 from paretofoil.core.policy import JointWhiteBoxPolicy, Policy, WhiteBoxValues, query
 from paretofoil.core.question import Question, QuestionBatch
-from paretofoil.explanation.ask import action_names
-from paretofoil.explanation.questions import features_of, find_action
+from paretofoil.explanation.questions import FeatureAgent, find_action
 from paretofoil.explanation.verify import clearance
 from paretofoil.proof.branch_and_bound import Claim, Effort, branch_and_bound
-from paretofoil.proof.networks import (
-    MarginNetwork,
-    OddsNetwork,
-    joint_network,
-    question_network,
-    require_white_box,
-)
+from paretofoil.proof.networks import MarginNetwork, OddsNetwork, joint_network, question_network, require_white_box
 from paretofoil.proof.slack import PROBES, allowances, float32_rounding, slack_for
 
 _SAMPLES = 256
@@ -51,12 +36,12 @@ class Counterexample:
     state: np.ndarray
     command: np.ndarray
     amounts: np.ndarray | None = None
-    """The amounts of a continuous action that are carried out."""
+    """The amounts of a continuous action, within what the state allows."""
 
 
 @dataclass(frozen=True, eq=False, repr=False)
 class Never:
-    """For each state in which an action is valid: a proof that no command makes it chosen, or a counterexample."""
+    """For each state in which an action is valid: a proof that the agent never chooses it, or a counterexample."""
 
     agent: str
     action: str
@@ -69,15 +54,15 @@ class Never:
     """Width of the box around each state, as a share of the range of each of its numbers; 0 for the states alone."""
     low: np.ndarray
     high: np.ndarray
-    """The search region."""
+    """The corners of the search region are `low` and `high`."""
     states: np.ndarray  # (N, S): the states in which the action is valid
-    proven: np.ndarray  # (N,) bool: no command makes the agent choose it
+    proven: np.ndarray  # (N,) bool: no command makes the agent choose the action
     counterexamples: tuple[Counterexample | None, ...]
     seconds: float
     assumed: float = 0.0
     """The largest rounding error, in margins, that a proof assumes because it is measured; 0 if all are derived."""
     constraints: tuple[str, ...] = ()
-    """What holds between the numbers of a command in the search region: "a <= b"."""
+    """The constraints on the numbers of a command in the search region: "a <= b"."""
     limits: tuple[Limit, ...] = ()
     """The limits of the amounts of a continuous action."""
 
@@ -86,17 +71,17 @@ class Never:
 
     @property
     def refuted(self) -> np.ndarray:
-        """(N,) bool: there is a counterexample."""
+        """(N,) bool: whether there is a counterexample."""
         return np.array([example is not None for example in self.counterexamples], dtype=bool)
 
     @property
     def open(self) -> np.ndarray:
-        """(N,) bool: neither proven nor refuted."""
+        """(N,) bool: whether the state is neither proven nor refuted."""
         return ~self.proven & ~self.refuted
 
     @property
     def holds(self) -> bool:
-        """Whether it is proven for every state."""
+        """Whether it is proven in every state that no command makes the agent choose the action."""
         return bool(self.proven.all())
 
     def sentence(self) -> str:
@@ -119,20 +104,21 @@ def never(
     """Prove that no command makes the agent choose the action in these states, or find counterexamples.
 
     Args:
-        subject: an agent with a white-box policy, or a policy with free features of the state.
-        action: name or number of the action; for continuous actions, limits of amounts: "release >= 30",
+        subject: An agent with a white-box policy, or a policy with free features of the state.
+        action: Name or number of the action; for continuous actions, limits of amounts: "release >= 30",
             `pf.between("release", 30, None)`.
-        states: decisions, or states (N, S); by default those of the greedy episodes of the agent's front. They must be
+        states: Decisions, or states (N, S); by default those of the greedy episodes of the agent's front. They must be
             given for a policy.
-        width: width of the box around each state that the proof covers, as a share of the range of the states' numbers.
-        commands: the lowest and the highest command or features; by default the whole command space.
-        seconds: time limit per state; the rest is reported as undecided.
-        max_boxes: limit of boxes per state; the rest is reported as undecided.
-        seed: seed of the random commands that are tried first.
-        progress: called with the number of states that are done, and of all.
+        width: Width of the box around each state that the proof covers, as a share of the range that each number of the
+            states has among the given states.
+        commands: The lowest and the highest command or features; by default the whole command space.
+        seconds: Time limit per state. A state without a result by then is reported as undecided.
+        max_boxes: Maximum number of boxes of commands that the proof examines per state, with the same consequence.
+        seed: Seed of the random commands that are tried first.
+        progress: Called with the number of finished states and the number of all states.
     """
-    agent = subject if isinstance(subject, Agent) else _FeatureAgent.of(subject)
-    began, limits = now(), () if agent.actor is None else fixed_limits(action, agent.actor.actions)  # type: ignore[arg-type]
+    agent = subject if isinstance(subject, Agent) else FeatureAgent(subject)
+    start, limits = now(), () if agent.actor is None else fixed_limits(action, agent.actor.actions)  # type: ignore[arg-type]
     number = find_action(action, agent.actions) if agent.actor is None else 0  # type: ignore[arg-type]
     seconds, seed = as_seconds(seconds), as_seed(seed)  # checked before anything is rolled out
     if as_whole(max_boxes, "max_boxes to be a whole number") < 1:
@@ -146,7 +132,7 @@ def never(
     if not isinstance(policy, WhiteBoxValues) and not enumerated:
         require_white_box(policy, " or fold_values(state); for a table of values, use `explain` at each state")
     if width > 0 and not isinstance(policy, JointWhiteBoxPolicy):
-        got = f"a {type(agent.policy).__name__}; with width=0, the proof covers the states but no box around them"
+        got = f"a {type(agent.policy).__name__}; width=0 proves the claim for the states without a box around them"
         raise InvalidInput.expected("a policy with unfold() for a width above 0", got)
     if not 0 <= width < np.inf:
         raise InvalidInput.expected("a finite width of at least 0", width)
@@ -169,7 +155,7 @@ def never(
         states=np.array([d.state for d, _ in valid], dtype=np.float32).reshape(len(valid), len(ranges)),
         proven=np.array([proven for proven, _ in results], dtype=bool),
         counterexamples=tuple(example for _, example in results),
-        seconds=now() - began,
+        seconds=now() - start,
         assumed=prover.assumed,
         constraints=agent.space.constraint_texts,
         limits=limits,
@@ -177,7 +163,7 @@ def never(
 
 
 def all_actions(agent: Agent) -> tuple[str, ...]:
-    """Return every action of an agent; of continuous ones, the lower and upper parts of each range."""
+    """Return every action of an agent; for continuous actions, the lower and upper quarter and half of each range."""
     if agent.actor is None:
         return agent.actions
     space = agent.actor.actions
@@ -189,56 +175,16 @@ def all_actions(agent: Agent) -> tuple[str, ...]:
     )
 
 
-@dataclass(frozen=True, eq=False)
-class _FeatureAgent:
-    """A policy with free features of the state, in the place of an agent."""
-
-    policy: Any
-    features: Features
-    actions: tuple[str, ...]
-    name: str = ""
-
-    @classmethod
-    def of(cls, policy: Any) -> "_FeatureAgent":
-        features = features_of(policy)
-        if features is None:
-            expected = "an agent, or a policy with free features of the state"
-            raise InvalidInput.expected(expected, type(policy).__name__)
-        if isinstance(policy, Actor):
-            return cls(policy, features, tuple(policy.actions.names))
-        space, state = features.space, np.zeros((1, features.size), dtype=np.float32)
-        count = query(policy, state, space.project(np.zeros((1, space.dim)), space.low, space.high)).shape[1]
-        return cls(policy, features, action_names(features.actions, count))
-
-    @property
-    def space(self) -> CommandSpace:
-        return self.features.space
-
-    @property
-    def actor(self) -> Actor | None:
-        return self.policy if isinstance(self.policy, Actor) else None
-
-    @property
-    def front(self) -> np.ndarray:
-        return np.zeros((0, self.space.dim))
-
-    def decision_at(self, state: Any, command: np.ndarray) -> Decision:
-        state, own = np.ravel(state), self.features.num_commands
-        numbers = self.features.complete(state, command[:own] if own else None)
-        valid = tuple(range(len(self.actions))) if self.actor is None else ()
-        return Decision(state.astype(np.float32), numbers, valid, 0, np.zeros(numbers.size))
-
-
-def _search_region(agent: Agent | _FeatureAgent, commands: tuple[Any, Any] | None) -> tuple[np.ndarray, np.ndarray]:
+def _search_region(agent: Agent | FeatureAgent, commands: tuple[Any, Any] | None) -> tuple[np.ndarray, np.ndarray]:
     if commands is None:
         return agent.space.low, agent.space.high
     low, high = (as_vector(side, "a corner of the search region", agent.space.dim) for side in commands)
     if (low > high).any():
-        raise InvalidInput.expected("commands as (lowest, highest)", f"{low} and {high}")
+        raise InvalidInput.expected("commands as (lowest, highest)", f"({low}, {high})")
     return low, high
 
 
-def _decisions(agent: Agent | _FeatureAgent, states: Sequence[Decision] | np.ndarray | None) -> list[Decision]:
+def _decisions(agent: Agent | FeatureAgent, states: Sequence[Decision] | np.ndarray | None) -> list[Decision]:
     """Return one decision for each different state."""
     if states is None:
         if not isinstance(agent, Agent):
@@ -247,6 +193,8 @@ def _decisions(agent: Agent | _FeatureAgent, states: Sequence[Decision] | np.nda
     else:
         low, high = agent.space.low, agent.space.high
         command = agent.front[0] if len(agent.front) else agent.space.project(low[None], low, high)[0]
+        if isinstance(agent, FeatureAgent):
+            command = command[: agent.features.num_commands] if agent.features.num_commands else None
         decisions = [s if isinstance(s, Decision) else agent.decision_at(s, command) for s in states]
     if not decisions:
         raise InvalidInput.expected("at least one state", "none")
@@ -255,17 +203,18 @@ def _decisions(agent: Agent | _FeatureAgent, states: Sequence[Decision] | np.nda
 
 @dataclass(frozen=True, eq=False)
 class _Setting:
-    """A claim about one decision, with functions that convert points of its search region."""
+    """What is claimed about one decision, and functions that convert points of its search region."""
 
     network: MarginNetwork | OddsNetwork
     low: np.ndarray
     high: np.ndarray
+    """The corners of the region that the proof covers are `low` and `high`."""
     claims: Callable[[float], list[tuple[float, Claim]]]
-    """Slack that covers the measured deviation -> pairs of an assumed rounding error and the claim under it."""
+    """Takes the slack that covers measured deviations; returns pairs of an assumed rounding error and a claim."""
     inside: Callable[[np.ndarray], np.ndarray]
-    """Return the nearest points of the search region, because proofs extend a little beyond it."""
+    """Returns the nearest points of the search region, because the region of the proof is a little larger."""
     unpack: Callable[[np.ndarray], tuple[np.ndarray, np.ndarray]]
-    """Return the states and commands of points of the search region."""
+    """Returns the states and commands of points of the search region."""
 
 
 class _Prover:
@@ -273,7 +222,7 @@ class _Prover:
 
     def __init__(
         self,
-        agent: Agent | _FeatureAgent,
+        agent: Agent | FeatureAgent,
         action: int,
         limits: tuple[Limit, ...],
         low: np.ndarray,
@@ -298,7 +247,7 @@ class _Prover:
     def settle(
         self, decision: Decision, question: Question, seconds: float, max_boxes: int
     ) -> tuple[bool, Counterexample | None]:
-        """Return whether it is proven, and a counterexample; at most one of the two."""
+        """Return whether the claim is proven in a state, and a counterexample if one was found; never both."""
         points = question.points()
         if points is not None:
             example = self._chosen(question, np.repeat(decision.state[None], len(points), axis=0), points)
@@ -311,7 +260,7 @@ class _Prover:
         def improve(points: np.ndarray) -> float:
             nonlocal example
             example = example or self._chosen(question, *setting.unpack(setting.inside(points)))
-            return np.inf if example is None else 1.0  # with an infinite gap, any distance ends the search
+            return np.inf if example is None else 1.0  # any finite distance ends a search with an infinite gap
 
         for assumed, claim in setting.claims(self._slack(question, setting)):
             proof = branch_and_bound(claim, Effort(np.inf, max_boxes, now() + seconds), improve)
@@ -351,7 +300,7 @@ class _Prover:
         return space.clip(low), space.clip(high)
 
     def _slack(self, question: Question, setting: _Setting) -> float:
-        """Return the allowed difference between margins of the deployed policy and those of the proof."""
+        """Return how much the margins of the deployed policy may differ from those of the proof."""
         own, low = question.valid_actions.index(question.foil), setting.low
         shares = np.random.default_rng(0).random((PROBES, low.size))
         points = setting.inside(low + shares * (setting.high - low))
@@ -361,9 +310,9 @@ class _Prover:
         return slack_for(float(off.max()), clearance(QuestionBatch([question])))
 
     def question(self, decision: Decision) -> Question | None:
-        """Return the question: which command makes the action win in this state, by any margin?
+        """Return the question which command makes the action win in this state by any margin.
 
-        Return None if the action is not possible there.
+        Return None if the action is not valid there.
         """
         policy: Any = self.agent.policy
         valid = decision.valid_actions
@@ -374,13 +323,13 @@ class _Prover:
                 least, most = float(low[limit.dimension]), float(high[limit.dimension])
                 if limit.amount > most if limit.lower else limit.amount < least:
                     return None
-                if limit.amount > least if limit.lower else limit.amount < most:  # else all possible amounts keep it
+                if limit.amount > least if limit.lower else limit.amount < most:  # else every possible amount keeps it
                     needed.append(limit)
             policy, valid = FoilPolicy.of(self.agent.actor, tuple(needed)), tuple(range(1 + len(needed)))
         elif self.action not in valid:
             return None
         middle = self.space.project((self.low + self.high)[None] / 2, self.low, self.high)[0]
-        middle = middle if isinstance(self.agent, Agent) else decision.command  # features have a value in the state
+        middle = middle if isinstance(self.agent, Agent) else decision.command  # the state sets the features
         return Question(policy, decision.state, middle, self.action, valid, self.space, kappa=0.0)
 
     def _single_state(self, decision: Decision, question: Question) -> _Setting:

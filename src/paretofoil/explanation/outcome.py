@@ -1,4 +1,4 @@
-"""Outcomes as foils: conditions on the whole episode, in words or as functions, and the answers to them."""
+"""Outcomes as foils: conditions on the whole episode, written as text or functions, and answers about them."""
 
 import re
 from collections.abc import Callable, Iterable
@@ -35,24 +35,26 @@ Predicate = Callable[[np.ndarray], Any]
 EXACT, ROLLOUTS = "exact", "rollouts"
 """The searches for outcomes: with a proof, and without."""
 _OPTIONS = ("box", "norm", "keep", "ranges", "attainable")
+"""The options that apply to outcomes."""
 _NUMBER = r"[-+]?(?:\d+\.?\d*|\.\d+)(?:[eE][-+]?\d+)?"
 
 
 @dataclass(frozen=True, repr=False)
 class Outcome:
-    """Conditions on an episode, as a foil; `outcome` makes them."""
+    """Conditions on an episode, as a foil. Create them with the function `outcome`."""
 
     text: str
     """The clauses, joined by commas."""
     predicates: tuple[tuple[Predicate, bool], ...] = ()
-    """Functions of an observation, and whether such a state must be visited or must not."""
+    """Functions of an observation, each with True if such a state must be visited, and False if it must not."""
     share: float = 0.5
+    """Share of the rollouts that must meet the outcome, in a stochastic environment."""
 
     def __repr__(self) -> str:
         return f"<Outcome: {self}>"
 
     def __str__(self) -> str:
-        """Return the clauses, those of functions included."""
+        """Return the clauses, including those for functions."""
         words = [f"{'visits' if required else 'never visits'} {_name(p)}" for p, required in self.predicates]
         return ", ".join(filter(None, [self.text, *words]))
 
@@ -67,23 +69,23 @@ def outcome(
     """Return an outcome of an episode, as a foil: `explain(agent, [8, -8], foil=outcome("treasure >= 50"))`.
 
     Args:
-        text: Clauses joined by commas or "and", all of which must hold: "treasure >= 50, time <= 10" (of the return;
-            costs are positive), "dominates treasure=8 time=8", "steps <= 10", "ends" (before the step limit),
-            "takes down", "never takes down", "takes release >= 30" (of a continuous action), "visits (3, 4)",
-            "never visits (3, 4)", "delivers" (what the command asks for, to 1 % of each objective's range).
-        visits: Functions of an observation; for each, a state for which it is true must be visited.
-        never_visits: Functions of an observation; no state for which one is true may be visited.
+        text: Clauses joined by commas or "and", all of which must hold: "treasure >= 50, time <= 10" (limits of the
+            return; costs are positive), "dominates treasure=8 time=8", "steps <= 10", "ends" (before the step limit),
+            "takes down", "never takes down", "takes release >= 30" (for a continuous action), "visits (3, 4)", "never
+            visits (3, 4)", "delivers" (what the command asks for, up to 1 % of each objective's range).
+        visits: Functions of an observation. For each of them, the episode must visit a state for which it is true.
+        never_visits: Functions of an observation. The episode must not visit any state for which one of them is true.
         share: Share of the rollouts that must meet the outcome, in a stochastic environment.
     """
-    given = [(p, required) for some, required in ((visits, True), (never_visits, False)) for p in _each(some)]
+    predicates = [(p, required) for some, required in ((visits, True), (never_visits, False)) for p in _each(some)]
     if not isinstance(text, str):
         raise InvalidInput.expected('an outcome such as "treasure >= 50, time <= 10"', repr(text))
     clauses = ", ".join(part for part in map(str.strip, _split(text)) if part)
-    if not clauses and not given:
+    if not clauses and not predicates:
         raise InvalidInput.expected('an outcome such as "treasure >= 50, time <= 10"', repr(text))
     if not 0.0 < share <= 1.0:
         raise InvalidInput.expected("a share above 0 and at most 1", share)
-    return Outcome(clauses, tuple(given), float(share))
+    return Outcome(clauses, tuple(predicates), float(share))
 
 
 def _each(predicates: Predicate | Iterable[Predicate]) -> list[Predicate]:
@@ -100,7 +102,7 @@ def _name(predicate: Predicate) -> str:
 
 
 def _split(text: str) -> list[str]:
-    """Return the clauses of a text, joined by commas or "and"; a comma inside of parentheses does not separate."""
+    """Return the clauses of a text, joined by commas or "and". A comma inside parentheses does not end a clause."""
     return re.split(r",(?![^()]*\))|\s+and\s+", text)
 
 
@@ -110,7 +112,7 @@ def read_outcome(outcome: Outcome, agent: Agent) -> Conditions:
 
 
 class _Reader:
-    """Reads the clauses of an outcome, for one agent."""
+    """Collects the conditions that the clauses of an outcome state, for one agent."""
 
     def __init__(self, agent: Agent) -> None:
         self.agent, self.objectives = agent, agent.environment.objectives
@@ -169,7 +171,7 @@ class _Reader:
             raise self._unreadable(clause)
 
     def _limit(self, objective: int, sign: str, number: float) -> None:
-        """Limit the return of an objective, where costs are negative."""
+        """Limit the return of an objective; `number` is a return, negative for a cost."""
         cost = self.objectives[objective].cost
         if sign == "=" or (sign == ">=") != cost:
             self.low[objective] = max(self.low[objective], number)
@@ -177,7 +179,7 @@ class _Reader:
             self.high[objective] = min(self.high[objective], number)
 
     def _read_point(self, clause: str, text: str) -> None:
-        """Read "treasure=8 time=8", a point that the return must dominate."""
+        """Read a point that the return must dominate, such as "treasure=8 time=8"."""
         names = "|".join(re.escape(name) for name in sorted(self.names, key=len, reverse=True))
         pair = rf"({names})\s*=\s*({_NUMBER})"
         pairs = re.findall(pair, text)
@@ -198,11 +200,14 @@ class _Reader:
         return number
 
     def _place(self, text: str) -> Predicate:
-        """Return a test of observations for a place such as (3, 4), the first attribute of a state."""
+        """Return a function that is true for the observations of a place such as (3, 4).
+
+        The place is the first attribute of the environment's states.
+        """
         entry = self.agent.environment
         if not entry.finite:
             got = f"{text!r} in {entry.name}"
-            raise InvalidInput.expected("an environment with named states (or `visits=` a function)", got)
+            raise InvalidInput.expected("an environment with finitely many states (or `visits=` a function)", got)
         table, attribute = tabulate(entry), entry.state[0]
         places = [np.atleast_1d(state[attribute]).tolist() for state in table.states]
         numbers = [float(number) for number in re.findall(_NUMBER, text)]
@@ -214,18 +219,17 @@ class _Reader:
         return lambda observation: observation.tobytes() in same
 
     def _unreadable(self, clause: str) -> InvalidInput:
-        """Return the error for a clause, with the nearest right one."""
-        actor = self.agent.actor
-        named = self.agent.actions
+        """Return the error for an unknown clause, which suggests the nearest clause."""
+        actor, names = self.agent.actor, self.agent.actions
         if actor is not None:
-            named = tuple(f"{name} >= {high / 2:g}" for name, high in zip(named, actor.actions.high, strict=True))
-        actions = [f"{verb} {action}" for verb in ("takes", "never takes") for action in named]
+            names = tuple(f"{name} >= {high / 2:g}" for name, high in zip(names, actor.actions.high, strict=True))
+        actions = [f"{verb} {action}" for verb in ("takes", "never takes") for action in names]
         compared = re.search(rf"([<>=]+)\s*({_NUMBER})", clause)
         sign, number = compared.groups() if compared else (">=", "1")
         sign = {">": ">=", "<": "<=", "==": "="}.get(sign, sign)
         limits = [f"{name} {sign} {number}" for name in (*self.names, "steps")]
         clauses = [*limits, *actions, "ends", "never ends", "delivers", "visits (0, 0)", "dominates"]
-        takes = "".join(f"takes {action}, " for action in named[:1])
+        takes = "".join(f"takes {action}, " for action in names[:1])
         examples = f"{self.names[0]} >= 1, steps <= 10, ends, {takes}visits (0, 0)"
         return InvalidInput.expected(f"clauses such as {examples}", did_you_mean(clause, clauses))
 
@@ -233,9 +237,9 @@ class _Reader:
 def check_outcome(
     agent: Agent, outcome: Outcome, method: Any, options: Options, decision: Decision | None = None
 ) -> None:
-    """Raise an error, before the search, if an outcome cannot be the foil of this agent.
+    """Raise an error, before any search, if an outcome cannot be a foil for this agent.
 
-    With a decision: also if the episode after it meets the outcome already.
+    With a decision, also raise an error if the episode after it already meets the outcome.
     """
     read_outcome(outcome, agent)
     _choose_proof(agent, method, NO_LIMITS, options)
@@ -244,7 +248,7 @@ def check_outcome(
 
 
 def _search_for(agent: Agent, decision: Decision, outcome: Outcome, options: Options, *effort: float) -> OutcomeSearch:
-    """Return the search for an outcome, with its deadline and its largest number of boxes."""
+    """Return the search for an outcome. `effort` is its deadline and its limit of boxes."""
     conditions = read_outcome(outcome, agent)
     if decision.snapshot is None:
         raise InvalidInput.expected("a decision of a rollout, which has the state of the environment", repr(decision))
@@ -253,7 +257,7 @@ def _search_for(agent: Agent, decision: Decision, outcome: Outcome, options: Opt
 
 
 def is_met(agent: Agent, decision: Decision, outcome: Outcome) -> bool:
-    """Return whether the rest of the episode after a decision meets an outcome, so that there is nothing to ask."""
+    """Return whether the rest of the episode after a decision already meets an outcome."""
     return _search_for(agent, decision, outcome, DEFAULTS).meets(decision.command)
 
 
@@ -268,9 +272,9 @@ def explain_outcome(
 ) -> Answer:
     """Return the closest command under which the rest of the episode meets an outcome, or a proof that there is none.
 
-    The limits are those of one question. Each command of the answer is rolled out once more, alone.
+    Each command of the answer is confirmed by rollouts of its own.
     """
-    started = now()
+    start = now()
     kind = _choose_proof(agent, method, limits, options)
     search = _search_for(agent, decision, outcome, options, limits.deadline(), max_boxes)
     question = search.question
@@ -288,7 +292,7 @@ def explain_outcome(
         return next((command for command in commands if search.meets(command)), None)
 
     [scores] = batch.scores_at(row, question.command[None], "original")
-    proof = _certificate(result, question, now() - started) if kind else None
+    proof = _certificate(result, question, now() - start) if kind else None
     status, stop, quoted, closest = Status.NOT_FOUND, result.stop, None, None
     if result.closest is None and proof is not None and proof.status == "infeasible":
         status = Status.PROVEN_INFEASIBLE
@@ -303,7 +307,7 @@ def explain_outcome(
     return Answer(
         status,
         record_question(question, scores, names, agent.phrases, outcome=str(outcome)),
-        SearchRecord(EXACT if kind == "closest" else ROLLOUTS, 0, stop, queries, now() - started),
+        SearchRecord(EXACT if kind == "closest" else ROLLOUTS, 0, stop, queries, now() - start),
         quoted,
         closest,
         proof,
@@ -312,7 +316,7 @@ def explain_outcome(
 
 
 def _choose_proof(agent: Agent, method: Any, limits: Limits, options: Options) -> Proof | None:
-    """Return what will be proven about the answer; raise an error for options that outcomes do not support."""
+    """Return what the search can prove about the answer; raise an error for options that outcomes do not support."""
     if method not in (AUTO, EXACT, ROLLOUTS):
         raise InvalidInput.expected(f"a search for outcomes among {AUTO}, {EXACT}, {ROLLOUTS}", repr(method))
     if limits.queries is not None:
@@ -335,7 +339,8 @@ def _choose_proof(agent: Agent, method: Any, limits: Limits, options: Options) -
         return "closest"
     if method == EXACT:
         what = "finitely many states and a white-box policy, for a proof about outcomes"
-        raise InvalidInput.expected(what, f"{agent.name} in {agent.environment.name}")
+        got = f"{agent.name} in {agent.environment.name} (use search='auto' or 'rollouts')"
+        raise InvalidInput.expected(what, got)
     return "radius" if can_bound(agent) else None
 
 

@@ -3,22 +3,24 @@
 1. Boxes of commands are examined, the closest first. A box is followed through all episodes that its commands may have:
    in each state, every action that is not proven to lose gets the part of the box in which it may be chosen; these
    parts may overlap. Parts from which the outcome cannot be met are dropped. Parts in the same state with the same
-   return have the same future: they are joined.
+   return are joined, because they have the same future.
 2. If no part is left at the end, no command of the box meets the outcome. If one path is left, its closest command is
    found by the branch and bound of exact search, with the margins of all its steps. Other boxes are cut in four.
-3. Commands of these boxes are rolled out on the deployed policy. Only such a command is a result.
+3. Commands of these boxes are rolled out on the deployed policy. Only a command whose rollout meets the outcome is a
+   result.
 
-No box that is closer than the result is left: it is the closest. If none is left at all, no command meets the outcome.
+The result is the closest command when no box that is closer is left. If no box is left and there is no result, no
+command meets the outcome.
 """
 
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
 from dataclasses import dataclass, replace
 from functools import cached_property
 from typing import Any, Literal
 
 import numpy as np
 
-from paretofoil.agents.agent import Agent, run_greedy
+from paretofoil.agents.agent import Agent
 from paretofoil.core.amounts import Limit, meets_limits
 from paretofoil.core.command import length
 from paretofoil.core.decision import Decision
@@ -27,7 +29,7 @@ from paretofoil.core.policy import IMPOSSIBLE, query
 from paretofoil.core.question import Question, QuestionBatch
 from paretofoil.envs.batch import TransitionTable
 from paretofoil.envs.episode import DECIMALS, Episodes
-from paretofoil.explanation.episodes import EpisodesOfSets, Leads, Progress, join, unchanged_radius
+from paretofoil.explanation.episodes import EpisodesOfSets, Leads, Progress, join, repeated_episodes, unchanged_radius
 from paretofoil.proof.bounds import HalfSpaces
 from paretofoil.proof.branch_and_bound import Claim, Effort, branch_and_bound, halves
 from paretofoil.proof.halfspace import cut, nearest
@@ -44,47 +46,47 @@ _PARTS = 30
 """A box with more nodes than this is cut in four before it is followed further."""
 _KEPT = 300_000
 """Nodes whose useful parts are kept."""
-_MORE = 1.0001
-"""A return deviates by less than this times as much as before it is rounded."""
+_ROUNDING = 1.0001
+"""Factor by which limits of deviations are enlarged, because returns are rounded."""
 _NUMBERS = 10_000_000
-"""Numbers of a table of future returns, at most."""
+"""Limit of numbers in a table of future returns."""
 _CUTS = 12
-"""Bounds of the margins of a path that count; others cut less."""
+"""Number of bounds of the margins of a path that are used: those that cut off most of a box."""
 _PATH_BOXES = 20_000
-"""Boxes of the proof about one path, at most."""
+"""Limit of boxes in the proof about one path."""
 _PATH_BATCH = 8
 """Boxes of this proof that are bounded together; each has one node per step of the path."""
 _TRIED = 16
-"""Boxes whose closest commands are rolled out, of those that are examined together."""
+"""Number of boxes whose closest commands are rolled out, of those that are examined together."""
 _TOGETHER = 100
-"""Commands that are rolled out between two looks at the clock."""
-_AT_ONCE = 4096
-"""Rollouts that run together; hundreds of steps of these fit into memory."""
+"""Commands that are rolled out before the time is checked again."""
 _SMALLEST = 1e-9
 """Scaled width below which a box is not halved."""
 _CANDIDATES = 2_000
 """Random commands that are rolled out before the proof, so that fewer boxes must be examined."""
 _REPEATS = 32
+"""Rollouts of each command in a stochastic environment during the search."""
 _CONFIRMING = 200
-"""Rollouts of a command in a stochastic environment: in the search, and to confirm it."""
+"""Rollouts that confirm a command in a stochastic environment."""
 
 
 @dataclass(frozen=True, eq=False)
 class Event:
     """Something that happens at a step of an episode: an action, a visit to a state, or the end of the task.
 
-    A continuous action happens if its amounts keep limits.
+    If nothing else is given, the event is the end of the task.
     """
 
     required: bool
-    """Whether it must happen at some step, or must never happen."""
+    """Whether it must happen at some step; otherwise it must never happen."""
     action: int | None = None
     visits: Callable[[np.ndarray], bool] | None = None
-    """Whether an observation is one of the states. Without an action and states, the event is the end of the task."""
+    """Returns whether an observation is one of the states to visit."""
     limits: tuple[Limit, ...] = ()
+    """Limits that the amounts of a continuous action keep."""
 
     def visits_any(self, observations: np.ndarray) -> np.ndarray:
-        """Return which of the observations (N, S) are among the states: (N,)."""
+        """Return which of the observations (N, S) are among the states to visit: (N,)."""
         assert self.visits is not None
         cache: dict[bytes, bool] = {}
         for observation in observations:
@@ -92,12 +94,12 @@ class Event:
                 cache[observation.tobytes()] = bool(self.visits(observation))
         return np.array([cache[observation.tobytes()] for observation in observations], dtype=bool)
 
-    def at(self, observation: np.ndarray) -> bool:
+    def at_start(self, observation: np.ndarray) -> bool:
         """Return whether the first observation is already among the states to visit."""
         return self.visits is not None and bool(self.visits(observation))
 
     def in_table(self, table: TransitionTable) -> np.ndarray:
-        """Return whether the event happens when an action is taken in a state, as an array (S, A)."""
+        """Return for each state and action whether the event happens when the action is taken: (S, A)."""
         following = table.next_states[:, :, 0]
         if self.visits is not None:
             return self.visits_any(table.observations)[following]
@@ -106,7 +108,7 @@ class Event:
         return np.broadcast_to(np.arange(table.masks.shape[1]) == self.action, table.masks.shape)
 
     def in_episodes(self, episodes: Episodes) -> np.ndarray:
-        """Return in which episodes it happens: (N,)."""
+        """Return in which episodes the event happens: (N,)."""
         if self.visits is None and self.action is None and not self.limits:
             return episodes.terminated
         num, longest = episodes.actions.shape[:2]
@@ -120,19 +122,19 @@ class Event:
 
 @dataclass(frozen=True, eq=False)
 class Conditions:
-    """Conditions on an episode, in numbers. All must hold."""
+    """Conditions on an episode as numbers. All of them must hold."""
 
-    low: np.ndarray  # (d,)
-    high: np.ndarray  # (d,): limits of the return
+    low: np.ndarray  # (d,): the lower limits of the return
+    high: np.ndarray  # (d,): the upper limits
     tolerance: np.ndarray  # (d,): returns that differ by less are equal
     dominated: np.ndarray  # (k, d): the return must be better than each of these points in some objective
     most_steps: float = np.inf
     least_steps: float = 0
     events: tuple[Event, ...] = ()
     share: float = 0.5
-    """Share of the rollouts that must meet it, in a stochastic environment."""
+    """Share of the rollouts that must meet the conditions, in a stochastic environment."""
     first: int | None = None
-    """The first action, if it must be this one."""
+    """The action that the first step must take; None if any."""
     deviation: np.ndarray | None = None  # (d,): how far the return may be from what the command asks for
 
     def after(self, collected: np.ndarray, steps: int) -> "Conditions":
@@ -159,9 +161,9 @@ class Conditions:
         return met
 
     def met(self, returns: np.ndarray, steps: np.ndarray, marks: np.ndarray) -> np.ndarray:
-        """Return which returns (N, d), after steps (N,) in which events (N, m) happened, meet the outcome: (N,).
+        """Return which episodes meet the outcome (N,), given returns (N, d), steps (N,) and past events (N, m).
 
-        The first action, and what the command asks for, are not considered.
+        `first` and `deviation` are not checked.
         """
         inside = ((returns >= self.low - self.tolerance) & (returns <= self.high + self.tolerance)).all(axis=1)
         better = (returns[:, None] > self.dominated + self.tolerance).any(axis=2).all(axis=1)
@@ -180,8 +182,9 @@ class OutcomeSearchResult:
     """Its scaled distance from the original command; infinite if there is none."""
     stop: Stop
     lower_bound: float = 0.0
-    """No command that is closer than this meets the outcome."""
+    """No command at a smaller distance than this meets the outcome."""
     boxes: int = 0
+    """Number of boxes that were examined."""
     assumed: float = 0.0
     """The rounding error, in margins, that the proof assumes because it is measured; 0 if it is derived."""
     deviation: float = 0.0
@@ -189,26 +192,26 @@ class OutcomeSearchResult:
 
     @property
     def is_closest(self) -> bool:
-        """Whether it is proven that no command that meets the outcome is closer than the closest one by 1 %."""
+        """Whether it is proven that no command that meets the outcome is more than 1 % closer than `closest`."""
         return self.closest is not None and self.lower_bound >= self.distance * (1.0 - GAP)
 
 
 _SEVERAL = -2
-"""The path of nodes that several paths lead to."""
+"""In place of the last step of a path: several paths lead to the node."""
 
 
 @dataclass(frozen=True, eq=False)
 class _Nodes(Progress):
-    """Boxes around the initial commands that may follow a path; positions are scaled changes of the original one."""
+    """Boxes around the initial commands that may follow a path, as scaled changes of the original command."""
 
     root: np.ndarray  # (B,) int: the number of the box that the node is a part of
     low: np.ndarray  # (B, d)
     high: np.ndarray  # (B, d)
     distance: np.ndarray  # (B,): no command of the node that meets the outcome is closer than this
-    path: np.ndarray  # (B,) int: number of the last step in the list of steps, or _SEVERAL
+    path: np.ndarray  # (B,) int: number of the last step of the path in the list of steps, or _SEVERAL
     marks: np.ndarray  # (B, m) bool: which events of the outcome have happened
     parent: np.ndarray  # (B,) int: the row of the node one step before
-    larger: np.ndarray  # (B,) int: the number of the larger box that was followed before; -1 for none
+    larger: np.ndarray  # (B,) int: the number of the box, followed earlier, that this one is a quarter of; -1 for none
 
 
 @dataclass(frozen=True, eq=False)
@@ -218,16 +221,17 @@ class _Step:
     children: _Nodes
     joined: np.ndarray  # int: the row of each child in `after`
     leaves: _Nodes
+    """The nodes whose episodes end with this step and meet the outcome."""
     after: _Nodes
-    """The nodes after the step, where equal children are one."""
+    """The nodes after the step; equal children are joined."""
     keys: list[int]
-    """The number of the box and the name of each of these nodes, as one number."""
-    is_open: np.ndarray  # bool: which of them are not followed
-    follows: np.ndarray  # int: the rows of those that are
+    """For each node of `after`, the number of its box and its own number as one number."""
+    is_open: np.ndarray  # bool: which nodes of `after` are not followed further
+    follows: np.ndarray  # int: the rows of the nodes of `after` that are
 
 
 _Path = list[tuple[int, int, np.ndarray]]
-"""The state, the action and the return collected before, of each step."""
+"""For each step: the state, the action, and the return collected before."""
 
 
 class OutcomeSearch:
@@ -252,19 +256,22 @@ class OutcomeSearch:
         self.best: tuple[float, np.ndarray] | None = None  # distance, command
         self.unresolved = np.inf
         self.boxes = self.queries = 0
-        self.names: dict[bytes, int] = {}
+        self.numbers: dict[bytes, int] = {}
+        """The numbers of nodes, see `_numbers`."""
         self.useful: dict[int, Any] = {}
+        """By the key of a node: the corners of the part of it whose episodes may meet the outcome."""
         self.followed = 0
+        """Number of boxes that were followed."""
         self.steps: list[tuple[int, int, int, np.ndarray]] = []  # previous step, state, action, collected before
 
     def run(self, proof: Proof | None) -> OutcomeSearchResult:
-        """Search with rollouts, and prove what is requested about the closest command."""
+        """Search with rollouts, then prove what `proof` names, if anything."""
         radius, rounding = self._unchanged_radius() if proof == "radius" else (0.0, (0.0, 0.0))
         generator = np.random.default_rng(0)
         count = _CANDIDATES // 10 if self.is_random else _CANDIDATES
         random = generator.uniform(self.low, self.high, (count, len(self.low)))
         front = self.question.front[np.argsort(self.distances(self.question.front, self.question.front), kind="stable")]
-        self._try(front[:_TOGETHER])  # in any case
+        self._try(front[:_TOGETHER])  # even if there is no time
         rest = np.concatenate([front[_TOGETHER:], random])
         for first in range(0, len(rest), _TOGETHER):
             if now() < self.deadline:
@@ -278,7 +285,7 @@ class OutcomeSearch:
         return self.prove()
 
     def prove(self) -> OutcomeSearchResult:
-        """Prove that the best command is the closest, find a closer one, or prove that there is none."""
+        """Examine boxes of commands until the closest command is proven, or that no command meets the outcome."""
         self.episodes = EpisodesOfSets(self.agent)
         stop = self._search()
         distance, closest = self.best or (np.inf, None)
@@ -286,11 +293,11 @@ class OutcomeSearch:
         return OutcomeSearchResult(closest, distance, stop, min(self.unresolved, self.reach), self.boxes, *rounding)
 
     def _unchanged_radius(self) -> tuple[float, tuple[float, float]]:
-        """Return the radius within which the episode stays the same, and the rounding that it assumes and measured.
+        """Return the radius within which the episode stays the same, and its assumed and measured rounding errors.
 
-        The original command does not meet the outcome, so that no command within the radius does.
+        The original command does not meet the outcome, so no command within the radius does.
         """
-        episode = self._run(self.original[None], 1, seed=0)
+        [(_, episode)] = self._run(self.original[None], 1, seed=0)
         count = int(episode.lengths[0])
         leads = Leads(self.agent, episode.observations[0, :count], episode.masks[0, :count])
         half = now() + (self.deadline - now()) / 2
@@ -300,12 +307,12 @@ class OutcomeSearch:
 
     @property
     def is_spent(self) -> bool:
-        """Whether the effort is spent."""
+        """Whether the time or the boxes are used up."""
         return now() >= self.deadline or self.boxes >= self.max_boxes
 
     @property
     def reach(self) -> float:
-        """The distance within which boxes are still of interest."""
+        """The distance beyond which boxes need not be examined."""
         return np.inf if self.best is None else self.best[0] * (1.0 - GAP / 2)
 
     def meets(self, command: np.ndarray) -> bool:
@@ -314,31 +321,24 @@ class OutcomeSearch:
 
     def shares(self, commands: np.ndarray, repeats: int = _REPEATS, seed: int = 0) -> np.ndarray:
         """Return the share of greedy episodes under each command (N, d) that meet the outcome: (N,)."""
-        shares = []
-        at_once = max(1, _AT_ONCE // repeats) if self.is_random else _AT_ONCE
-        for first in range(0, len(commands), at_once):
-            some = commands[first : first + at_once]
-            shares.append(self.conditions.met_by(self._run(some, repeats, seed)).reshape(len(some), -1).mean(axis=1))
-        return np.concatenate(shares)
+        parts = self._run(commands, repeats, seed)
+        return np.concatenate([self.conditions.met_by(e).reshape(len(some), -1).mean(axis=1) for some, e in parts])
 
     def least_margin(self, command: np.ndarray) -> float:
-        """Return the least margin by which the actions of the episodes under a command (d,) win; 0 for amounts."""
+        """Return the smallest margin by which any action of the episodes under a command (d,) wins; 0 for amounts."""
         if self.agent.actor is not None:
             return 0.0
-        episodes = self._run(command[None], _CONFIRMING, seed=1)
+        [(_, episodes)] = self._run(command[None], _CONFIRMING, seed=1)
         real = np.arange(episodes.actions.shape[1]) < episodes.lengths[:, None]
         scores = query(self.agent.discrete_policy, episodes.observations[real], episodes.commands[real])
         best_two = np.sort(np.where(episodes.masks[real], scores, IMPOSSIBLE), axis=1)[:, -2:]
         return float(np.ptp(best_two, axis=1).min())
 
-    def _run(self, commands: np.ndarray, repeats: int, seed: int) -> Episodes:
-        """Return greedy episodes under commands (N, d); in a stochastic environment, several in a row for each."""
-        repeats = repeats if self.is_random else 1
-        seeds = np.random.default_rng(seed).integers(2**63, size=repeats, dtype=np.uint64)
-        rows, seeds = np.repeat(commands, repeats, axis=0), np.tile(seeds, len(commands))
-        episodes = run_greedy(self.agent, rows, seeds, snapshot=self.decision.snapshot)
-        self.queries += int(episodes.lengths.sum())
-        return episodes
+    def _run(self, commands: np.ndarray, repeats: int, seed: int) -> Iterator[tuple[np.ndarray, Episodes]]:
+        """Yield parts of the commands (N, d) with their greedy episodes, and count the queries."""
+        for part, episodes in repeated_episodes(self.agent, self.decision, commands, repeats, seed):
+            self.queries += int(episodes.lengths.sum())
+            yield part, episodes
 
     def _try(self, commands: np.ndarray) -> None:
         """Roll out commands, and keep the closest one that meets the outcome."""
@@ -355,7 +355,7 @@ class OutcomeSearch:
                 return
 
     def _takes_first(self, commands: np.ndarray) -> np.ndarray:
-        """Return whether commands (N, d) make the agent take the first action by the margin kappa, if there is one."""
+        """Return which commands (N, d) make the agent take the required first action by kappa; all if there is none."""
         if self.conditions.first is None:
             return np.ones(len(commands), dtype=bool)
         margins = QuestionBatch([self.question]).margins_at(np.zeros(len(commands), dtype=int), commands, "rollouts")
@@ -392,7 +392,7 @@ class OutcomeSearch:
         self.future = future_returns(table, allowed, self.last_step)
         self.possible = _possible_events(table, allowed, self.events, self.last_step)
         start = Progress.start(len(self.low), snapshot["state"], snapshot["elapsed"])
-        marks = np.array([[event.at(self.decision.state) for event in conditions.events]], dtype=bool)
+        marks = np.array([[event.at_start(self.decision.state) for event in conditions.events]], dtype=bool)
         low, high = ((side - self.original) / self.scale for side in (self.low, self.high))
         none, zero = np.full(1, -1), np.zeros(1)
         pool = _Nodes.of(
@@ -417,23 +417,23 @@ class OutcomeSearch:
         return Stop.PROVEN
 
     def _examine(self, boxes: _Nodes) -> _Nodes:
-        """Follow boxes through all episodes that may meet the outcome; return parts of those that may contain some.
+        """Follow boxes through all episodes that may meet the outcome; return the parts that must be examined further.
 
-        Nodes of a box with the same state, return and events are joined: what follows is the same.
+        Nodes of a box with the same state, return and events are joined, because they have the same future.
         """
         boxes = replace(boxes, root=np.arange(len(boxes)))
         nodes, steps = boxes, []
         while len(nodes):
             children, leaves = self._step(nodes)
             after, joined = _join_equal(children)
-            names = self._names(after)
-            after = self._within_larger(after, names)
+            numbers = self._numbers(after)
+            after = self._within_larger(after, numbers)
             inside = (after.low <= after.high).all(axis=1)
             count = np.bincount(after.root[inside], minlength=len(boxes))
             too_many = (count > _PARTS) | self.is_spent
             is_open = inside & too_many[after.root]
             follows = np.flatnonzero(inside & ~is_open)
-            keys = ((self.followed + after.root) << 32 | names).tolist()
+            keys = ((self.followed + after.root) << 32 | numbers).tolist()
             steps.append(_Step(children, joined, leaves, after, keys, is_open, follows))
             nodes = after[follows]
         low, high = self._useful(steps, boxes)
@@ -443,15 +443,15 @@ class OutcomeSearch:
             boxes, join([step.leaves for step in steps]), join([step.after[step.is_open] for step in steps])
         )
 
-    def _names(self, nodes: _Nodes) -> np.ndarray:
-        """Return a number (B,) for each state, step, return and events of nodes."""
+    def _numbers(self, nodes: _Nodes) -> np.ndarray:
+        """Return a number (B,) for each node, equal for nodes with equal states, steps, returns and events."""
         rows = np.column_stack([nodes.state, nodes.step, np.round(nodes.collected, DECIMALS) + 0.0, nodes.marks])
-        return np.array([self.names.setdefault(row.tobytes(), len(self.names)) for row in rows], dtype=np.int64)
+        return np.array([self.numbers.setdefault(row.tobytes(), len(self.numbers)) for row in rows], dtype=np.int64)
 
-    def _within_larger(self, nodes: _Nodes, names: np.ndarray) -> _Nodes:
-        """Return nodes without what was useless in the larger box that was followed before; nothing may be left."""
+    def _within_larger(self, nodes: _Nodes, numbers: np.ndarray) -> _Nodes:
+        """Return nodes cut to the part that was useful in the larger box, followed earlier; it may be empty."""
         low, high = nodes.low.copy(), nodes.high.copy()
-        for row, key in enumerate((nodes.larger << 32 | names).tolist()):
+        for row, key in enumerate((nodes.larger << 32 | numbers).tolist()):
             part = self.useful.get(key)
             if part is not None:
                 np.maximum(low[row], part[0], out=low[row])
@@ -459,7 +459,7 @@ class OutcomeSearch:
         return replace(nodes, low=low, high=high)
 
     def _useful(self, steps: list[_Step], boxes: _Nodes) -> tuple[np.ndarray, np.ndarray]:
-        """Return the parts of boxes whose episodes may meet the outcome, and keep those of all nodes."""
+        """Return the parts of boxes whose episodes may meet the outcome; store those of all nodes in `useful`."""
         if len(self.useful) > _KEPT:
             self.useful.clear()
         low, high = boxes.low[:0], boxes.high[:0]
@@ -483,7 +483,7 @@ class OutcomeSearch:
         return low, high
 
     def _step(self, nodes: _Nodes) -> tuple[_Nodes, _Nodes]:
-        """Return the nodes after each possible action, and the ends of episodes that meet the outcome."""
+        """Return the nodes after each action that may be chosen, and those whose episodes end and meet the outcome."""
         count = self.episodes.num_actions
         ahead, behind = np.divmod(np.arange(count * count), count)
         bounds = self.leads_at(nodes.state, nodes.collected, nodes.low, nodes.high, ahead, behind)
@@ -516,16 +516,16 @@ class OutcomeSearch:
             parent=rows // count, larger=before.larger,
         )  # fmt: skip
         steps = np.where(final, after.step, self.agent.environment.max_steps) - self.decision.snapshot["elapsed"]
-        asks = (low <= high).all(axis=1)
-        met = asks & ends & self.conditions.met(after.collected, steps, marks)
-        return children[asks & ~ends & self._can_meet(children)], children[met]
+        inside = (low <= high).all(axis=1)
+        met = inside & ends & self.conditions.met(after.collected, steps, marks)
+        return children[inside & ~ends & self._can_meet(children)], children[met]
 
     def _deliverable(
         self, low: np.ndarray, high: np.ndarray, least: np.ndarray, most: np.ndarray
     ) -> tuple[np.ndarray, np.ndarray]:
-        """Return boxes low, high (B, d) of changes, without commands that ask for less than least or more than most."""
+        """Return boxes low, high (B, d) of changes without commands that returns from least to most cannot deliver."""
         assert self.conditions.deviation is not None
-        off = _MORE * self.conditions.deviation
+        off = _ROUNDING * self.conditions.deviation
         return (
             np.maximum(low, (least - off - self.original) / self.scale),
             np.minimum(high, (most + off - self.original) / self.scale),
@@ -540,7 +540,7 @@ class OutcomeSearch:
         ahead: np.ndarray,
         behind: np.ndarray,
     ) -> HalfSpaces:
-        """Return bounds of the leads of actions (K,) or (B, K) over others, over boxes and as functions of changes."""
+        """Return bounds of the leads of actions (K,) or (B, K) over others, as affine functions of changes in boxes."""
         self.boxes += len(state)
         low, high = (self.original + side * self.scale for side in (low, high))
         pairs = (np.broadcast_to(side, (len(state), side.shape[-1])) for side in (ahead, behind))
@@ -548,7 +548,7 @@ class OutcomeSearch:
         return HalfSpaces(bounds.slopes * self.scale, bounds.offsets + bounds.slopes @ self.original)
 
     def _parts(self, boxes: _Nodes, ended: _Nodes, open_ends: _Nodes) -> _Nodes:
-        """Return the quarters of boxes in which the outcome may be met; settle boxes in which one path may meet it."""
+        """Return the quarters of boxes in which several paths may meet the outcome; settle boxes with a single path."""
         either = ended + open_ends
         distance = np.full(len(boxes), np.inf)
         np.minimum.at(distance, either.root, either.distance)
@@ -573,7 +573,7 @@ class OutcomeSearch:
         return replace(boxes, distance=np.maximum(boxes.distance, least))
 
     def _try_changes(self, changes: np.ndarray) -> float:
-        """Roll out commands with scaled changes (N, d); return the distance of the closest that meets the outcome."""
+        """Roll out commands with scaled changes (N, d); return the distance of the best command so far."""
         self._try(self.original + changes * self.scale)
         return np.inf if self.best is None else self.best[0]
 
@@ -627,16 +627,16 @@ class OutcomeSearch:
 
 
 class _PathMargins:
-    """The margins of all steps of a path, bounded as those of a network are.
+    """The margins of all steps of a path, with the interface that branch and bound expects of a network.
 
-    Steps whose action is chosen under all commands of a box are left out.
+    Steps whose action is chosen under all commands of the box are left out.
     """
 
     def __init__(self, search: OutcomeSearch, path: _Path, low: np.ndarray, high: np.ndarray) -> None:
         self.search, self.stretch = search, np.ones(len(low))
         self.states, self.actions = (np.array([step[i] for step in path], dtype=int) for i in (0, 1))
         self.collected = np.array([step[2] for step in path])
-        self.margins = np.where(np.arange(len(path)) == 0, search.kappa, 0.0)  # that the actions need
+        self.margins = np.where(np.arange(len(path)) == 0, search.kappa, 0.0)  # by which the actions must win
         rivals, chosen = search.episodes.against_each(self.actions)
         low, high = (np.repeat(side[None], len(path), axis=0) for side in (low, high))
         bounds = search.leads_at(self.states, self.collected, low, high, rivals, chosen)
@@ -648,7 +648,7 @@ class _PathMargins:
     def upper_bounds(
         self, low: np.ndarray, high: np.ndarray, level: float | None = None, radius: float = np.inf
     ) -> HalfSpaces:
-        """Return bounds of the margins over boxes low, high (B, d): of those that cut most. The radius is not used."""
+        """Return bounds of the margins that cut most off boxes low, high (B, d). The level and radius are not used."""
         boxes, steps, count = len(low), len(self.states), self.search.episodes.num_actions
         which = np.tile(np.arange(steps), boxes)
         rivals, chosen = self.search.episodes.against_each(self.actions[which])
@@ -678,29 +678,32 @@ def _join_equal(nodes: _Nodes) -> tuple[_Nodes, np.ndarray]:
     np.minimum.at(result.distance, joined, nodes.distance)
     several = np.bincount(joined) > 1
     result.path[several] = _SEVERAL
-    # Their loops begin here at the earliest.
+    # Only loops that begin at the joined node are detected.
     result.anchor[several], result.anchor_step[several] = result.state[several], result.step[several]
     return result, joined
 
 
 @dataclass(frozen=True, eq=False)
 class FutureReturns:
-    """Bounds of what any policy collects from a state on, for blocks of numbers of steps that are left."""
+    """Bounds of the return that any policy collects from a state on, by the number of steps that are left.
+
+    If there are too many states and steps for the memory, several numbers of steps, a block, share their bounds.
+    """
 
     least: np.ndarray  # (blocks, S, d)
     most: np.ndarray  # (blocks, S, d)
     block: int
-    """Numbers of steps in a block: more than 1 if there are too many states and steps for the memory."""
+    """How many numbers of steps share their bounds."""
 
     def __call__(self, left: np.ndarray, state: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
-        """Return the least and the most (..., d) that is collected within some steps (...) from states (...)."""
+        """Return the smallest and largest return (..., d) from states (...) with some steps left (...)."""
         return self.least[left // self.block, state], self.most[left // self.block, state]
 
 
 def future_returns(table: TransitionTable, allowed: np.ndarray, max_steps: int) -> FutureReturns:
-    """Return the least and the most of each objective that any policy collects within some steps.
+    """Return the smallest and largest return of each objective that any policy collects, for up to `max_steps` steps.
 
-    `allowed` (S, A) are the actions that it may take; where there is none, the least is above the most.
+    `allowed` (S, A) are the actions that it may take. In a state without any, the smallest exceeds the largest.
     """
     size = (len(table.final), table.num_objectives)
     block = -(-(max_steps + 1) * size[0] * size[1] // _NUMBERS)
@@ -720,7 +723,7 @@ def future_returns(table: TransitionTable, allowed: np.ndarray, max_steps: int) 
 
 
 def _possible_events(table: TransitionTable, allowed: np.ndarray, events: np.ndarray, steps: int) -> np.ndarray:
-    """Return whether each event (m, S, A) can happen within some steps from a state: (steps + 1, S, m)."""
+    """Return whether each event (m, S, A) can still happen in a state, by the steps left: (steps + 1, S, m)."""
     following = table.next_states[:, :, 0]
     ends, at_once = table.final[following], events & allowed
     possible = np.zeros((steps + 1, len(table.final), len(events)), dtype=bool)

@@ -1,7 +1,8 @@
-"""From a decision and foils to questions: the search region, the margin and the remaining front."""
+"""Make questions from a decision and foils: the search region, the margin and the remaining front."""
 
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import replace
+from dataclasses import dataclass, replace
+from functools import cached_property
 from typing import Any
 
 import numpy as np
@@ -25,14 +26,16 @@ from paretofoil.core.errors import InvalidInput, as_whole, did_you_mean
 from paretofoil.core.feature import Features
 from paretofoil.core.json import brief
 from paretofoil.core.options import DEFAULTS, Options
-from paretofoil.core.policy import Policy, as_policy, query, tells_values
+from paretofoil.core.policy import Policy, as_policy, greedy_action, query, tells_values
 from paretofoil.core.question import KAPPA, Question
+from paretofoil.explanation.ask import action_names
 
 Subject = Agent | Policy | Actor | Callable[[np.ndarray, np.ndarray], Any]
-"""An agent, or a policy with `log_probs(states, commands)`, or a function that returns the same."""
+"""An agent, a policy with `log_probs(states, commands)`, or a function of states and commands."""
 Foil = str | int | AmountFoil
 """An action by name or number; for continuous actions, limits of amounts: "release >= 30", `pf.more("release", 10)`."""
 Actions = Sequence[str] | ActionSpace
+"""The names of discrete actions, or the space of continuous ones."""
 VALUE_SHARE = 0.01
 """The default kappa of a policy of values, as a share of the difference between its largest and smallest value."""
 
@@ -52,9 +55,9 @@ def make_questions(
     Args:
         subject: An agent or a policy.
         decision: The decision.
-        foils: Actions that were not chosen, by name or number; or limits of the amounts of continuous actions, or
-            numbers of their directions (see `foils_of`).
-        options: Of these, `box`, `kappa`, `probability`, `norm`, `keep` and `ranges` are used.
+        foils: Actions that were not chosen, by name or number. For continuous actions, limits of amounts, or numbers of
+            directions (see `foils_of`).
+        options: Only `box`, `kappa`, `probability`, `norm`, `keep` and `ranges` are used.
         space: Command space; by default that of the agent or policy.
         front: Front of full returns, or of preferences; by default that of the agent.
         actions: Names of the actions, or the space of continuous ones; by default those of the agent or policy.
@@ -83,11 +86,11 @@ def make_questions(
         values |= {"space": space, "low": low, "high": high}
     if actor is not None:
         if options.probability is not None:
-            raise InvalidInput.expected("discrete actions, for a probability of the foil", repr(actor.actions))
+            raise InvalidInput.expected("discrete actions with options.probability", repr(actor.actions))
         values["kappa"] = options.kappa or 0.0
         possible = _amounts_of(subject, actor, decision)
         if possible is None:
-            raise InvalidInput.expected("a state with several possible actions", f"only {decision.amounts}")
+            raise InvalidInput.expected("a state with more than one possible action", f"only {decision.amounts}")
         parts = [_amount_question(actor, possible, decision, foil, values["kappa"]) for foil in foils]
     else:
         values["kappa"] = default_kappa(policy, decision) if options.kappa is None else options.kappa
@@ -100,7 +103,7 @@ def make_questions(
 
 
 def action_words(subject: Subject, actions: Actions | None) -> tuple[Any, tuple[str, ...] | None]:
-    """Return the names of the actions, and what the agent has done after each; None for what is not known."""
+    """Return the names of the actions, and the phrases for what was done ("gone down"); None if they are unknown."""
     if isinstance(subject, Agent):
         return subject.actions, subject.phrases
     features = features_of(subject)
@@ -110,13 +113,16 @@ def action_words(subject: Subject, actions: Actions | None) -> tuple[Any, tuple[
 
 
 def features_of(subject: Any) -> Features | None:
-    """Return the features of the state that may change, for a policy with free features; None for any other."""
+    """Return the free features of a policy; None if it has none."""
     features = getattr(subject, "features", None)
     return features if isinstance(features, Features) else None
 
 
 def make_region(subject: Subject, decision: Decision, options: Options, space: CommandSpace | None = None) -> Question:
-    """Return a question of which only the search region matters; its scores are those of the policy, or amounts."""
+    """Return a question that stands for the search region of a decision. Its foil has no meaning.
+
+    Its scores are those of the policy; for continuous actions, the amounts.
+    """
     agent = subject if isinstance(subject, Agent) else None
     actor = agent.actor if agent else as_actor(subject)
     if actor is None:
@@ -136,14 +142,17 @@ def _amounts_of(subject: Subject, actor: Actor, decision: Decision) -> ActionSpa
 def _amount_question(
     actor: Actor, possible: ActionSpace, decision: Decision, foil: Any, kappa: float
 ) -> dict[str, Any]:
-    """Return the policy that a foil on continuous actions makes of an actor, and its actions."""
+    """Return the fields of a question whose foil limits the amounts of continuous actions.
+
+    Its policy has two kinds of actions: to keep all limits, which is the foil, and to break one of them.
+    """
     now = amounts_at(actor, decision)
     if isinstance(foil, int):
         directions = directions_of(possible, now)
         if foil not in directions:
             names = direction_names(possible.names)
-            expected = ", ".join(f"{names[i]} ({i})" for i in directions) or "a state with another direction"
-            raise InvalidInput.expected(f"a direction of the actions: {expected}", foil)
+            expected = ", ".join(f"{names[i]} ({i})" for i in directions) or "none is possible in this state"
+            raise InvalidInput.expected(f"the number of a direction of the actions ({expected})", foil)
         foil = directions[foil]
     limits = make_limits(foil, possible, now, kappa)
     policy = FoilPolicy.of(actor, limits)
@@ -163,9 +172,9 @@ def amounts_at(actor: Actor, decision: Decision) -> np.ndarray:
 
 
 def foils_of(subject: Subject, decision: Decision, actions: Actions | None = None) -> list[int]:
-    """Return every valid action that was not chosen; for continuous actions, the numbers of their directions.
+    """Return every valid action that was not chosen; for continuous actions, the numbers of all possible directions.
 
-    These are more and less of each dimension, numbered as in `direction_names`.
+    The directions are more and less of each dimension, numbered as in `direction_names`.
     """
     actor = subject.actor if isinstance(subject, Agent) else as_actor(subject, actions)
     if actor is None:
@@ -183,25 +192,25 @@ def all_foils(subject: Subject, decision: Decision, actions: Actions | None = No
 
 
 def _remaining(front: Any, decision: Decision, space: CommandSpace) -> np.ndarray:
-    """Return the remaining commands R_j - R_col of a front of full returns; return preferences unchanged."""
+    """Return what remains of each point of a front after the collected return; return preferences unchanged."""
     returns = as_points(() if front is None else front, "a front of points", space.dim)
     return returns if space.simplex else returns - decision.collected
 
 
 def default_kappa(policy: Policy, decision: Decision) -> float:
-    """Return the default margin by which a foil must win; for action values, it is a share of their spread."""
+    """Return the default margin by which a foil must win; for action values, a share of their spread."""
     if not tells_values(policy):
         return KAPPA
     scores = _scores(policy, decision)
     spread = float(np.ptp(scores[list(decision.valid_actions)] if decision.valid_actions else scores))
-    return float(f"{VALUE_SHARE * spread:.2g}")  # a short number, which sentences quote
+    return float(f"{VALUE_SHARE * spread:.2g}")  # short, because sentences quote it
 
 
 def reachable_region(space: CommandSpace, command: np.ndarray, collected: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
-    """Return the box of commands of the space that can still be fulfilled, enlarged to contain the command itself.
+    """Return the box of commands of the space that can still be fulfilled, enlarged to contain the given command.
 
     The remaining return, and the whole return including the collected one, must lie within the natural limits of each
-    objective. Preferences are not returns: all of them are possible.
+    objective. All preferences are possible, because they are not returns.
     """
     if space.simplex:
         return space.low, space.high
@@ -212,7 +221,7 @@ def reachable_region(space: CommandSpace, command: np.ndarray, collected: np.nda
 
 
 def restrict(question: Question, keep: Sequence[str | int], ranges: Mapping[str, tuple[float, float]]) -> Question:
-    """Return the same question with some objectives kept and others restricted to ranges."""
+    """Return a question with some objectives kept and others restricted to ranges."""
     space, low, high = question.space, question.low.copy(), question.high.copy()
     kept, held = (tuple(map(space.index, names)) for names in (keep, ranges))
     for i in kept:
@@ -226,7 +235,10 @@ def restrict(question: Question, keep: Sequence[str | int], ranges: Mapping[str,
 
 
 def find_action(action: str | int, names: Sequence[str] | None, valid_actions: Sequence[int] = ()) -> int:
-    """Return the number of an action, given by name or number. It must be among `valid`, unless that is None."""
+    """Return the number of an action that is given by name or number.
+
+    Raise an error if it is not valid; without `valid_actions`, all actions are.
+    """
     number = _by_name(action, names) if isinstance(action, str) else as_whole(action, "an action by name or number")
     if number < 0 or (names is not None and number >= len(names)):
         limit = f" to {len(names) - 1}" if names is not None else ""
@@ -256,10 +268,10 @@ def make_decision(
     collected: Any = None,
     valid_actions: Sequence[int] | None = None,
 ) -> Decision:
-    """Return the decision that is given, or the one in a state under a command.
+    """Return the given decision, or the decision in a state under a command.
 
-    An agent knows which actions are valid in a state, and can start rollouts there. A policy alone cannot: its decision
-    has no snapshot, and the action -1.
+    The decision of an agent has the valid actions of the state, and rollouts can start there. That of a policy has no
+    snapshot, and its action is -1.
     """
     if decision is not None:
         if not isinstance(decision, Decision):
@@ -284,6 +296,57 @@ def make_decision(
     valid = () if valid_actions is None else tuple(as_whole(a, "valid actions as whole numbers") for a in valid_actions)
     flat = as_vector(state, "the state (flatten an observation of several parts)").astype(np.float32)
     return Decision(flat, vector, valid, -1, before)
+
+
+@dataclass(frozen=True, eq=False)
+class FeatureAgent:
+    """A policy with free features of the state in place of an agent: it has no environment and no front."""
+
+    policy: Any
+    name: str = ""
+
+    def __post_init__(self) -> None:
+        if features_of(self.policy) is None:
+            expected = "an agent (pf.Agent), or a policy with free features of the state"
+            got = type(self.policy).__name__
+            raise InvalidInput.expected(expected, f"{self.name}, a {got}" if self.name else got)
+
+    @property
+    def features(self) -> Features:
+        return self.policy.features
+
+    @property
+    def space(self) -> CommandSpace:
+        """The ranges of all free numbers."""
+        return self.features.space
+
+    @property
+    def front(self) -> np.ndarray:
+        return np.zeros((0, self.space.dim))
+
+    @property
+    def actor(self) -> Actor | None:
+        return self.policy if isinstance(self.policy, Actor) else None
+
+    @cached_property
+    def actions(self) -> tuple[str, ...]:
+        if self.actor is not None:
+            return tuple(self.actor.actions.names)
+        space, state = self.space, np.zeros((1, self.features.size), dtype=np.float32)
+        scores = query(self.policy, state, space.project(np.zeros((1, space.dim)), space.low, space.high))
+        return action_names(self.features.actions, scores.shape[1])
+
+    @property
+    def phrases(self) -> tuple[str, ...]:
+        return self.features.phrases or tuple(f"chosen {action}" for action in self.actions)
+
+    def decision_at(self, state: Any, command: Any = None) -> Decision:
+        """Return the decision in a state, under the command of the agent if it has one."""
+        decision = make_decision(self.policy, None, state, command)
+        if self.actor is not None:
+            return decision
+        valid = tuple(range(len(self.actions)))
+        return replace(decision, valid_actions=valid, action=greedy_action(_scores(self.policy, decision), valid))
 
 
 def _scores(policy: Policy, decision: Decision) -> np.ndarray:

@@ -1,4 +1,4 @@
-"""Report card of an agent: what is proven about it, and what was measured where nothing can be proven."""
+"""Report card of an agent: what is proven about it, and measurements where nothing can be proven."""
 
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, replace
@@ -23,21 +23,22 @@ from paretofoil.explanation.never import Never, all_actions, never
 from paretofoil.explanation.questions import foils_of
 
 MAX_STEPS, MAX_STATES = 30, 100
-"""Steps of the episode, and states of all episodes of the front, that are examined; of more, evenly spaced ones."""
+"""Largest numbers of steps of the episode, and of states of the front's episodes, that are examined. If there are more,
+evenly spaced ones are examined."""
 STEP = 0.01
 """Scaled distance of neighbouring commands."""
 _SAMPLES, _FEW_SAMPLES = 10_000, 1_000
-"""Commands that are rolled out where nothing can be proven: if there are finitely many states, and otherwise."""
+"""Number of sampled commands in an environment with finitely many states, and in any other."""
 _HARD = 0.2
-"""About this share of questions whether an action is ever chosen need their time limit."""
+"""Estimated share of the proofs about one action and one state that use up their time limit."""
 _LEAST_SECONDS = 0.05
-"""Time limit of such a question, at least: less proves nothing."""
+"""Smallest time limit of such a proof; less time proves nothing."""
 _SHARES = {"atlas": 0.5, "comparison": 0.6, "never": 0.1, "influence": 0.15, "flip map": 0.15}
-"""How the time is divided."""
+"""Share of the time limit for each part."""
 
 T = TypeVar("T")
 Bars = Callable[[str], Callable[[int, int], None]]
-"""Returns for the name of a part a function that is called with what is done, and with the whole."""
+"""Takes the name of a part; returns a function that is called with the amount of work done, and of all work."""
 
 
 @dataclass(frozen=True, eq=False)
@@ -46,27 +47,28 @@ class Front:
 
     points: np.ndarray  # (F, c)
     best: bool
-    """Whether these are the best returns of the environment; otherwise they are what the agent learned."""
+    """Whether the points are the best returns of the environment; otherwise the agent learned them."""
     achieved: np.ndarray  # (F, d)
-    reached: np.ndarray  # (F,) bool
+    reached: np.ndarray  # (F,) bool: whether the agent achieves the point
 
 
 @dataclass(frozen=True, eq=False)
 class Report:
-    """The parts of a report card. A part that does not exist for an agent is None or empty; `missing` says why."""
+    """The parts of a report card. A part that cannot be made for an agent is None or empty; `missing` says why."""
 
     agent: Agent
     front: Front | None
     atlas: Atlas | None
     fulfillable: float
-    """Share of the commands that ask for no more than a point of the front."""
+    """Share of the commands that ask for no more than some point of the front."""
     neighbours: tuple[int, int] | None
-    """Of how many pairs of neighbouring commands both end alike, and the number of pairs."""
+    """The number of pairs of neighbouring commands whose episodes end alike, and the number of all pairs."""
     nevers: tuple[Never, ...]
+    """For each action, the proofs that no command makes the agent choose it, or counterexamples."""
     episode: Episode
     """The episode whose steps are examined: that of the command in the middle of the front."""
     profile: InfluenceProfile | dict[int, AmountInfluence] | None
-    """For continuous actions: the range of the amounts at each step."""
+    """The influence of the command at each step; for continuous actions, the range of the amounts."""
     flips: FlipMap | None
     comparison: Comparison | None
     missing: dict[str, str]
@@ -87,9 +89,9 @@ def examine(
     Args:
         agent: The agent.
         other: Another agent in the same environment.
-        seconds: Time limit of the proofs, which share it. Rollouts and figures need some seconds more.
-        seed: Seed of everything that is sampled.
-        bars: Called with the name of each part; returns what is called with its progress.
+        seconds: Time limit of all proofs together. Rollouts and figures need some more seconds.
+        seed: Seed of all random commands and rollouts.
+        bars: Called with the name of each part; returns the function to call with the progress of the part.
     """
     begin, seed, seconds = now(), as_seed(seed), as_seconds(seconds)
     comparison = None if other is None else _compare(agent, other, seconds, seed, bars)
@@ -106,13 +108,13 @@ def _samples(agent: Agent) -> int:
 
 
 def _spread(count: int, most: int) -> list[int]:
-    """Return the numbers below `count`, or some that are evenly spaced if there are more than `most`."""
+    """Return the numbers below `count`; if there are more than `most`, return `most` evenly spaced ones."""
     numbers: list[int] = np.linspace(0, count - 1, min(most, count)).astype(int).tolist()
     return numbers
 
 
 class _Examination:
-    """Makes the parts of a report one by one, and keeps why some cannot be made."""
+    """Makes the parts of a report one by one, and records why parts are missing."""
 
     def __init__(self, agent: Agent, seconds: float, seed: int, bars: Bars | None) -> None:
         self.agent, self.seconds, self.seed = agent, seconds, seed
@@ -123,8 +125,8 @@ class _Examination:
         agent = self.agent
         front = self._try("front", self._front)
         points = agent.front if front is None else front.points
-        made = comparison.atlases[0] if comparison is not None and self._covers(comparison) else None
-        outcomes = made or self._try("atlas", lambda: self._atlas(points))
+        known = comparison.atlases[0] if comparison is not None and self._covers(comparison) else None
+        outcomes = known or self._try("atlas", lambda: self._atlas(points))
         episode = rollout(agent, self._middle(points), seed=self.seed)
         steps = _spread(len(episode), MAX_STEPS)
         return Report(
@@ -150,7 +152,7 @@ class _Examination:
             return None
 
     def _reason(self, part: str) -> str:
-        """Return why commands have no single outcome, if that is why a part is missing."""
+        """Return why commands have several outcomes or none, if that is why a part is missing."""
         if part not in ("front", "atlas", "neighbours"):
             return ""
         if self.agent.space.simplex:
@@ -176,10 +178,10 @@ class _Examination:
         return Front(points, best, achieved, delivers(achieved, points, tolerance_of(agent)))
 
     def _covers(self, comparison: Comparison) -> bool:
-        """Return whether the comparison's atlas is a proven one of all commands of the agent, and of the same front."""
-        space, made = self.agent.space, comparison.atlases[0]
-        same = np.array_equal(space.low, made.low) and np.array_equal(space.high, made.high)
-        return same and not made.samples and np.array_equal(comparison.front, common_front(self.agent))
+        """Return whether the atlas of a comparison is proven, and about all commands of the agent and its own front."""
+        space, atlas = self.agent.space, comparison.atlases[0]
+        all_commands = np.array_equal(space.low, atlas.low) and np.array_equal(space.high, atlas.high)
+        return all_commands and not atlas.samples and np.array_equal(comparison.front, common_front(self.agent))
 
     def _atlas(self, points: np.ndarray) -> Atlas:
         agent = replace(self.agent, front=points, achieved=None, error=None)
@@ -195,7 +197,7 @@ class _Examination:
         return hypervolume(np.minimum(points[:, :size], high), low) / float((high - low).prod())
 
     def _neighbours(self) -> tuple[int, int]:
-        """Roll out pairs of commands at a small distance, and count those that end alike."""
+        """Roll out pairs of commands at a small distance; return how many pairs end alike, and how many there are."""
         require_deterministic(self.agent)
         space, count = self.agent.space, _samples(self.agent) // 5
         commands = random_commands(space.low, space.high, count, self.seed)
@@ -219,7 +221,7 @@ class _Examination:
         return tuple(results)
 
     def _middle(self, points: np.ndarray) -> np.ndarray:
-        """Return the point of a front that is closest to its mean; without a front, the middle of the commands."""
+        """Return the point of a front that is closest to its mean; without a front, the middle of the command space."""
         space = self.agent.space
         if not len(points):
             return space.project((space.low + space.high)[None] / 2, space.low, space.high)[0]

@@ -1,8 +1,9 @@
-"""Verification: the policy is queried again before anything is quoted.
+"""Verification: the policy is queried again before a command is quoted.
 
-What a search found is confirmed on the policy, in several batches, and then rounded to short numbers that are confirmed
-again. A matrix product may give a row other last bits in another batch, and half precision has few bits at all. This
-noise is measured first; searches keep clear of it, and checks allow for it. A random policy is refused.
+The command of a search is confirmed on the policy in batches of several sizes. Then it is rounded to short numbers,
+which are confirmed in the same way. The scores of a row may depend on its batch, because a matrix product may round
+differently, most of all in half precision. This noise is measured first. Searches stay away from kappa by a multiple of
+it, and checks allow for it. A random policy is refused.
 """
 
 import itertools
@@ -21,7 +22,7 @@ from paretofoil.core.question import Question, QuestionBatch
 from paretofoil.core.search import Finding
 
 NEGLIGIBLE = 1e-9
-"""A command that was moved outwards by more than this is no longer the one that was proven closest."""
+"""A command whose distance exceeds the proven one by more than this does not count as proven closest."""
 UNCHANGED = 1e-9
 """A scaled change up to this counts as no change: the objective keeps its number."""
 NOISE = 1e-12
@@ -29,48 +30,48 @@ NOISE = 1e-12
 OUTWARDS = (0.0, 1e-6, 1e-5, 1e-4, 1e-3, 1e-2)
 """Shares by which a change is enlarged, one after the other, until the policy confirms it."""
 DIGITS = range(1, 10)
-"""Resolutions of rounding: a 10th of each objective's range, a 100th, ..."""
+"""Resolutions of rounding: 1 is a 10th of each objective's range, 2 a 100th, and so on."""
 MAX_ROUNDED = 8
-"""Commands that are queried at each resolution: every way to round three objectives."""
+"""Most commands that are queried at each resolution: all ways to round three objectives."""
 BOTH_WAYS = 10
-"""Objectives that are rounded down and up; there are 2 ** 10 ways."""
+"""Most objectives that are rounded both down and up, which gives 2 ** 10 ways."""
 SMALL = 0.05
 """A feature that changes by less than this share of the largest change keeps its number, if the foil still wins."""
 STRETCH = 1.1
-"""Largest ratio between the distances of the quoted and the closest command."""
+"""Largest ratio of the distance of a rounded command to that of the command before rounding."""
 CANDIDATES = 128
-"""Random commands of the measurement of noise."""
+"""Number of random commands among which noise is measured."""
 PROBES = 32
-"""Of those, the ones with margins nearest to kappa are queried again. Far away, where an action is nearly impossible,
-logarithms of tiny probabilities can be much noisier than near the decision boundary."""
+"""Number of candidates, those with margins nearest to kappa, that are queried again. Far from kappa, where an action is
+nearly impossible, logarithms of tiny probabilities can be much noisier than near the decision boundary."""
 BATCHES = (1, 2, 7)
 """Sizes of the batches in which probes and commands are queried."""
 CAUTION = 4.0
-"""Searches keep clear of kappa by this many times the measured noise."""
+"""The margins of findings exceed kappa by at least this many times the measured noise."""
 RANDOM = 1e-3
-"""A policy is random if the margins of the same batch, queried twice, differ by more than this, and by more than this
-share of their median."""
+"""A policy counts as random if querying a batch twice changes a margin by more than this, in absolute terms and as a
+share of the median margin."""
 NORMALISED = 1e-4
 """Largest difference of a sum of probabilities from 1."""
 
 
-def check(batch: QuestionBatch, row: int, finding: Finding, unanswered: Answer) -> Answer:
-    """Return the answer for the finding of a search; `unanswered` is the answer before the search.
+def check(batch: QuestionBatch, row: int, finding: Finding, empty: Answer) -> Answer:
+    """Return the answer for the finding of a search; `empty` is the answer without any finding.
 
-    The command is confirmed on the policy first, and then rounded to the quoted one.
+    The command is first confirmed on the policy, and then rounded to the quoted command.
     """
-    proof, search = finding.certificate, replace(unanswered.search, stop=finding.stop)
-    unanswered = replace(unanswered, search=search, proof=proof)
+    proof, search = finding.certificate, replace(empty.search, stop=finding.stop)
+    empty = replace(empty, search=search, proof=proof)
     if finding.scaled_change is None:
         infeasible = proof is not None and proof.status == "infeasible"
-        return replace(unanswered, status=Status.PROVEN_INFEASIBLE) if infeasible else unanswered
+        return replace(empty, status=Status.PROVEN_INFEASIBLE) if infeasible else empty
     confirmed = confirm(batch, row, finding.scaled_change)
     if confirmed is None:
-        return replace(unanswered, search=replace(search, stop=Stop.NOT_CONFIRMED))
+        return replace(empty, search=replace(search, stop=Stop.NOT_CONFIRMED))
     closest = counterfactual(batch, row, *confirmed)
     question, first_valid = batch.questions[row], partial(first_that_flips, batch, row)
-    for steady in _without_small_changes(question, closest.command):
-        command = round_command(question, steady, first_valid)
+    for simpler in _without_small_changes(question, closest.command):
+        command = round_command(question, simpler, first_valid)
         if flips(batch, row, command):
             break
     else:
@@ -80,7 +81,7 @@ def check(batch: QuestionBatch, row: int, finding: Finding, unanswered: Answer) 
         command, scores = closest.command, confirmed[1][None]
     proven = proof is not None and proof.status == "optimal" and closest.distance <= proof.upper + NEGLIGIBLE
     return replace(
-        unanswered,
+        empty,
         status=Status.PROVEN_CLOSEST if proven else Status.FOUND,
         quoted=counterfactual(batch, row, command, scores[0]),
         closest=closest,
@@ -100,15 +101,15 @@ def counterfactual(batch: QuestionBatch, row: int, command: np.ndarray, scores: 
 
 
 def confirm(batch: QuestionBatch, row: int, change: np.ndarray) -> tuple[np.ndarray, np.ndarray] | None:
-    """Return the command of a scaled change, moved outwards until the policy confirms it, and the scores there.
+    """Return the command of a scaled change and its scores, once the policy has confirmed that the foil wins.
 
-    Return None if the policy confirms none.
+    If it does not win, the change is enlarged in small steps. Return None if the foil wins at no step.
     """
     question, rows = batch.questions[row], np.array([row])
     for share in OUTWARDS:
         command = batch.commands_at(rows, (1 + share) * change[None])[0]
-        still = np.abs(command - question.command) <= UNCHANGED * question.space.scale
-        low, high = (np.where(still, question.command, side) for side in (question.low, question.high))
+        is_unchanged = np.abs(command - question.command) <= UNCHANGED * question.space.scale
+        low, high = (np.where(is_unchanged, question.command, side) for side in (question.low, question.high))
         command = question.space.project(command[None], low, high)[0]
         scores = scores_in_batches(batch, row, command)
         if _flips(batch, row, scores):
@@ -134,7 +135,7 @@ def scores_in_batches(batch: QuestionBatch, row: int, command: np.ndarray) -> np
 
 
 def sure_margin(batch: QuestionBatch, row: int, scores: np.ndarray) -> float:
-    """Return the smallest margin of scores (N, num_actions) at one command, less the noise of the policy."""
+    """Return the smallest margin of scores (N, num_actions) under one command, minus the noise of the policy."""
     margins = batch.margins_of(np.full(len(scores), row), scores)
     if len(margins) == 1:
         return float(margins[0])
@@ -147,9 +148,9 @@ def round_command(
 ) -> np.ndarray:
     """Return the command rounded to the fewest digits with which it is still valid.
 
-    Each changed objective is rounded down or up, at one resolution after the other. Objectives that did not change keep
-    their number. `first_valid` returns the first of some commands (N, d) that is valid, or None. If there is none at
-    any resolution, the command itself is returned.
+    Each changed objective is rounded down or up, first at the coarsest resolution. Unchanged objectives keep their
+    number. `first_valid` returns the first valid one of several commands (N, d), or None. If no rounded command is
+    valid, the command itself is returned.
     """
     for digits in DIGITS:
         candidates = _rounded_commands(question, command, digits)
@@ -160,17 +161,17 @@ def round_command(
 
 
 def _without_small_changes(question: Question, command: np.ndarray) -> list[np.ndarray]:
-    """Return the command (d,) without small changes of features: without all of them first, then without fewer."""
+    """Return variants of the command (d,) in which small changes of features are undone: first all, then fewer."""
     features = [o.feature for o in question.space.objectives]  # type: ignore[union-attr]
     if not any(features):
         return []
     sizes = np.abs(command - question.command) / question.space.scale
     small = [i for i in np.argsort(sizes, kind="stable") if features[i] and 0 < sizes[i] <= SMALL * sizes.max()]
-    fewer = [
+    variants = [
         np.where(np.isin(np.arange(len(command)), small[:n]), question.command, command)
         for n in range(len(small), 0, -1)
     ]
-    return [steady for steady in fewer if question.space.allows(steady[None])[0]]
+    return [variant for variant in variants if question.space.allows(variant[None])[0]]
 
 
 def first_that_flips(batch: QuestionBatch, row: int, commands: np.ndarray) -> np.ndarray | None:
@@ -190,7 +191,7 @@ def _rounded_commands(question: Question, command: np.ndarray, digits: int) -> n
         rounded = _round_preferences(command, changed, digits)
     else:
         rounded = _round_each(command, changed, digits - np.floor(np.log10(space.scale)).astype(int))
-    # A number that was rounded back to the original one has not changed, whatever its last bit is.
+    # A number that is rounded to the original one, up to its last bits, counts as unchanged.
     back = np.abs(rounded - question.command) <= UNCHANGED * space.scale
     rounded = np.where(back, question.command, rounded)
     inside = ((rounded >= question.low) & (rounded <= question.high)).all(axis=1)
@@ -210,7 +211,7 @@ def _rounded_commands(question: Question, command: np.ndarray, digits: int) -> n
 def _round_each(command: np.ndarray, objectives: np.ndarray, decimals: np.ndarray) -> np.ndarray:
     """Return all ways to round some objectives of the command down or up to their decimals (d,): (N, d).
 
-    If there are many objectives, only those farthest from a short number are rounded both ways.
+    If there are many objectives, only those farthest from a rounded number are rounded both ways.
     """
     unit = 10.0 ** -decimals.astype(float)
     down = np.floor(command / unit)
@@ -229,9 +230,9 @@ def _round_each(command: np.ndarray, objectives: np.ndarray, decimals: np.ndarra
 
 
 def _round_preferences(command: np.ndarray, changed: np.ndarray, decimals: int) -> np.ndarray:
-    """Return rounded preferences (N, d) that sum to 1: round all changed weights but one, which gets the remainder.
+    """Return rounded preferences (N, d) that sum to 1: one changed weight is what the rounded others leave.
 
-    The remainder has as few digits as the others, unless an unchanged number has more.
+    It has as few digits as the rounded weights, unless an unchanged weight has more.
     """
     ways = []
     for rest in changed:
@@ -246,13 +247,13 @@ def _round_preferences(command: np.ndarray, changed: np.ndarray, decimals: int) 
 
 
 def clearance(batch: QuestionBatch) -> float:
-    """Return how far above kappa searches must stay because of noise; 0 for a policy without noise."""
+    """Return by how much margins must exceed kappa because of noise; 0 for a policy without noise."""
     return 0.0 if exact_rows(batch) else CAUTION * measure_noise(batch)
 
 
 def exact_rows(batch: QuestionBatch) -> bool:
-    """Return whether the policy promises that its result for a row never depends on the batch."""
-    return bool(getattr(batch.questions[0].policy, "exact_rows", False))  # of `ExactRows`
+    """Return whether the policy declares (see `ExactRows`) that the result for a row does not depend on the batch."""
+    return bool(getattr(batch.questions[0].policy, "exact_rows", False))
 
 
 def measure_noise(batch: QuestionBatch, seed: int = 0) -> float:
@@ -277,7 +278,7 @@ def measure_noise(batch: QuestionBatch, seed: int = 0) -> float:
 
 
 def _differences(*margins: np.ndarray) -> np.ndarray:
-    """Return the largest differences between margins (N,) of the same commands; ignore impossible actions."""
+    """Return the largest difference of each margin between several measurements (N,), without impossible actions."""
     possible = np.max(np.abs(margins), axis=0) < -IMPOSSIBLE / 2
     return np.ptp(margins, axis=0)[possible]
 
@@ -296,7 +297,7 @@ def _refuse_random(one: np.ndarray, other: np.ndarray) -> None:
 def refuse_probabilities(batch: QuestionBatch, scores: np.ndarray) -> None:
     """Raise InvalidInput if a policy returns probabilities; scores (Q, num_actions) are those under the commands.
 
-    One row of logits may look like probabilities. Random commands tell them apart.
+    A few rows of logits may look like probabilities. Then the scores under random commands decide.
     """
     if tells_values(batch.questions[0].policy) or not _are_probabilities(scores):
         return

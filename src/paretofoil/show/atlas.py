@@ -1,4 +1,4 @@
-"""Atlases in words and as maps."""
+"""Atlases as sentences and as maps."""
 
 from pathlib import Path
 from textwrap import fill
@@ -17,11 +17,11 @@ if TYPE_CHECKING:
     from matplotlib.figure import Figure
 
 COLOURS = (BLUE, ORANGE, GREEN, RED, "#cc79a7", SKY, "#f0e442", "#7b5ea7", "#a6761d", "#8dd3c7")
-"""The colours of the outcomes on the front, in its order; they repeat."""
+"""The colours of the outcomes on the front, in the order of the front. With more outcomes, they repeat."""
 OTHER = "#d5d8dc"
 """The colour of all other outcomes."""
 LISTED = 12
-"""Outcomes in a legend, and rows of a table of outcomes."""
+"""Largest number of outcomes in a legend or table."""
 
 
 def atlas_sentence(atlas: Atlas) -> str:
@@ -41,7 +41,7 @@ def atlas_sentence(atlas: Atlas) -> str:
 
 
 def _shares(atlas: Atlas, which: str = "") -> str:
-    """Return the shares of the commands that end on the front, deliver what they ask for, and do not finish."""
+    """Return text about the shares of commands that end on the front, deliver, and run into the step limit."""
     front, delivers, unfinished = (
         share_span(atlas, share) for share in (atlas.on_front, atlas.delivers, atlas.unfinished)
     )
@@ -55,13 +55,13 @@ def _shares(atlas: Atlas, which: str = "") -> str:
 
 
 def nothing_proven(atlas: Atlas) -> str:
-    """Return "nothing is proven", and by how much returns may differ and still count as equal, if they may."""
+    """Return "nothing is proven", with the difference up to which returns count as equal, if it is not 0."""
     equal = f"; returns that differ by at most {short(100 * atlas.tolerance)} % of the range count as equal"
     return f"nothing is proven{equal if atlas.tolerance else ''}"
 
 
 def outcome_text(atlas: Atlas, outcome: AtlasOutcome) -> str:
-    """Return text such as "50 treasure in 14 steps", "2 A and 1 B (step limit)"."""
+    """Return the outcome as text: "50 treasure in 14 steps", "2 A and 1 B (step limit)"."""
     objectives = atlas.objectives[: len(outcome.achieved)]
     limit = "" if outcome.finished or all_unfinished(atlas) else " (step limit)"
     return f"{quantities(objectives, outcome.achieved)}{limit}"
@@ -79,7 +79,7 @@ def span_text(least: float, most: float) -> str:
 
 
 def figure_atlas(atlas: Atlas, path: str | Path | None = None) -> "Figure":
-    """Draw the outcome of each command: those on the front in colours, others in grey, undecided commands in black."""
+    """Draw the outcome of each command: coloured if it is on the front, else grey; undecided commands are black."""
     check_figure(path)
     from matplotlib.patches import Patch
 
@@ -105,7 +105,7 @@ def draw_map(axes: "Axes", atlas: Atlas) -> None:
 
 
 def map_legend(atlas: Atlas) -> list[tuple[str, str]]:
-    """Return the colours of a map of outcomes, and their labels."""
+    """Return the colours of a map of outcomes, with their labels."""
     listed = [(colour, atlas.outcomes[number]) for number, colour in _front_colours(atlas).items()][:LISTED]
     legend = [(colour, f"{outcome_text(atlas, one)} ({100 * one.share:.1f} %)") for colour, one in listed]
     legend.append((OTHER, "other outcomes"))
@@ -113,14 +113,14 @@ def map_legend(atlas: Atlas) -> list[tuple[str, str]]:
 
 
 def _front_colours(atlas: Atlas) -> dict[int, str]:
-    """Return the colour of each outcome on the front, by its number, in the order of the front."""
+    """Return the colour of each outcome on the front by the number of the outcome, in the order of the front."""
     on_front = [number for number, outcome in enumerate(atlas.outcomes) if outcome.on_front]
     on_front.sort(key=lambda number: tuple(atlas.outcomes[number].achieved))
     return {number: COLOURS[i % len(COLOURS)] for i, number in enumerate(on_front)}
 
 
 def draw_cells(axes: "Axes", atlas: Atlas, cells: np.ndarray, colours: np.ndarray) -> None:
-    """Draw polygons (N, 12, 2) of commands in their colours (N,): one shape for all of a colour, black ones on top."""
+    """Draw polygons (N, 12, 2) of commands in their colours (N,): one shape for each colour, the black one on top."""
     from matplotlib.collections import PathCollection
     from matplotlib.path import Path as Outline
 
@@ -139,8 +139,8 @@ def draw_cells(axes: "Axes", atlas: Atlas, cells: np.ndarray, colours: np.ndarra
 def merge_cells(cells: np.ndarray) -> list[np.ndarray]:
     """Return closed loops (n, 2) around the union of polygons (N, 12, 2) of one orientation.
 
-    Edges that two polygons share in opposite directions are left out. What is left is closed, and winds around the
-    same points as the polygons do.
+    Edges that two polygons share in opposite directions are left out. The other edges form closed loops, which contain
+    the same points as the polygons.
     """
     points, number = np.unique(cells @ [1.0, 1.0j], return_inverse=True)
     start = number.reshape(cells.shape[:2])
@@ -153,16 +153,16 @@ def merge_cells(cells: np.ndarray) -> list[np.ndarray]:
     loops = []
     while following:
         loop = [next(iter(following))]
-        while (left := following.get(loop[-1])) is not None:
-            loop.append(left.pop())
-            if not left:
+        while (ends := following.get(loop[-1])) is not None:
+            loop.append(ends.pop())
+            if not ends:
                 del following[loop[-2]]
         loops.append(np.stack([points[loop].real, points[loop].imag], axis=1))
     return loops
 
 
 def set_ranges(axes: "Axes", atlas: Atlas) -> None:
-    """Set the ranges and names of the two axes of a map of commands."""
+    """Set the ranges and labels of the two axes of a map of commands."""
     for which, side in zip(_varied(atlas), ("x", "y"), strict=True):
         ends = np.sort(as_shown(atlas.objectives[which], np.array([atlas.low[which], atlas.high[which]])))
         getattr(axes, f"set_{side}lim")(*ends)
@@ -175,7 +175,7 @@ def _varied(atlas: Atlas) -> list[int]:
 
 
 def draw_frequent(axes: "Axes", atlas: Atlas) -> None:
-    """Draw the shares of the most frequent outcomes as bars, with their intervals, and those of samples as points."""
+    """Draw the shares of the most frequent outcomes as bars with their bounds, and those of samples as points."""
     outcomes = atlas.outcomes[:LISTED]
     places = np.arange(len(outcomes))
     colours = [BLUE if outcome.on_front else OTHER for outcome in outcomes]
@@ -196,7 +196,7 @@ def draw_frequent(axes: "Axes", atlas: Atlas) -> None:
 
 
 def _with_errors(atlas: Atlas, shares: list[float]) -> tuple[np.ndarray, np.ndarray]:
-    """Return shares in percent, and how far their bounds are from them."""
+    """Return shares in percent, and the distances of their bounds."""
     bounds = np.array([atlas.interval(share) for share in shares])
     return 100 * np.array(shares), 100 * np.abs(bounds.T - shares)
 

@@ -1,4 +1,4 @@
-"""Comparisons of two agents in words and as figures."""
+"""Comparisons of two agents as sentences and figures."""
 
 from pathlib import Path
 from textwrap import fill
@@ -17,10 +17,9 @@ if TYPE_CHECKING:
     from matplotlib.figure import Figure
 
 SAME, DIFFERENT = "#bfe3d6", ORANGE
-"""The colours of commands under which two agents end alike, and differently."""
-
-
+"""The colours of commands under which the episodes of two agents end alike, and differently."""
 ON_FRONT = "achieves what it is asked for on the front"
+"""The name of the share of the front's points that an agent achieves when asked for them."""
 
 
 def comparison_sentence(comparison: Comparison) -> str:
@@ -34,9 +33,8 @@ def comparison_sentence(comparison: Comparison) -> str:
     text = f"{first} and {second} end differently under {share} of the commands {how}"
     if comparison.sampled is not None:
         low, high, count = comparison.sampled
-        text += (
-            f", and under {span_text(low, high)} (95 % interval of {number_of(count, 'sampled command')}; not proven)"
-        )
+        interval = f"95 % interval of {number_of(count, 'sampled command')}; not proven"
+        text += f", and under {span_text(low, high)} ({interval})"
     text += "."
     points, (one, other) = number_of(len(comparison.front), "point"), comparison.reached
     front = f"Asked for each of the {points} of the front, {first} achieves {one} of them and {second} {other}."
@@ -56,7 +54,7 @@ def example_sentence(comparison: Comparison) -> str:
 
 
 def shares_of(atlas: Atlas) -> dict[str, float]:
-    """Return the shares of commands by which agents are compared, with their names."""
+    """Return the shares of commands by which agents are compared, by name."""
     return {
         "ends on the front": atlas.on_front,
         "achieves at least what was asked for": atlas.delivers,
@@ -74,7 +72,7 @@ def share_rows(comparison: Comparison) -> list[tuple[str, str, str]]:
 
 
 def figure_comparison(comparison: Comparison, path: str | Path | None = None) -> "Figure":
-    """Draw where two agents end differently as a map of the commands, and their shares beside it."""
+    """Draw a map of the commands under which two agents end differently, and the shares of both beside it."""
     check_figure(path)
     is_map = len(comparison.cells) > 0
     if not is_map:
@@ -90,12 +88,12 @@ def figure_comparison(comparison: Comparison, path: str | Path | None = None) ->
 
 
 def draw_difference(axes: "Axes", comparison: Comparison) -> None:
-    """Draw a map of the commands: those under which the agents end differently, alike, and undecided ones."""
+    """Draw a map of the commands: those under which the agents end differently, those that end alike, and the rest."""
     from matplotlib.patches import Patch
 
     colours = np.where(comparison.cell_differs, DIFFERENT, SAME)
     atlas = comparison.atlases[0]
-    axes.set_facecolor(INK)  # of commands outside every cell, which are undecided
+    axes.set_facecolor(INK)  # commands outside every cell are undecided
     draw_cells(axes, atlas, comparison.cells, colours)
     set_ranges(axes, atlas)
     labels = (DIFFERENT, "they end differently"), (SAME, "they end alike"), (INK, "undecided")

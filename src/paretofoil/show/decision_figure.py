@@ -1,4 +1,4 @@
-"""Figure of one decision: the environment in that state, and the landscape of the foil."""
+"""Figure of one decision: a picture of the environment, and the margin of the foil for every command."""
 
 import logging
 from collections.abc import Sequence
@@ -12,13 +12,7 @@ import numpy as np
 from paretofoil.core.answer import Answer, Live
 from paretofoil.core.errors import InvalidInput
 from paretofoil.core.question import Question
-from paretofoil.show.landscape import (
-    draw_landscape,
-    draw_margin_line,
-    landscape,
-    margin_label,
-    margin_line,
-)
+from paretofoil.show.landscape import draw_landscape, draw_margin_line, landscape, margin_label, margin_line
 from paretofoil.show.numbers import action_name
 from paretofoil.show.palette import check_figure, save_figure
 from paretofoil.show.preference_figure import draw_preferences
@@ -42,17 +36,17 @@ def figure_decision(
     *,
     axes: tuple[str | int, str | int] | None = None,
 ) -> "Figure":
-    """Draw an answer, or several to the same question, on the landscape of the foil, with the scene beside it.
+    """Draw an answer, or several to one question, on the landscape of the foil, with a picture of the state beside it.
 
-    The axes are two objectives by name or number, by default those that the first answer changes most. With more
-    objectives, the landscape is a slice through the first quoted command. If only one objective may change, the figure
-    is the margin along it. Preferences are drawn as a line, a triangle or bars.
+    The axes are two objectives by name or number, by default those that the answers change most. With more objectives,
+    the landscape is a slice through the first quoted command. If only one objective may change, the figure is the
+    margin along it. Preferences are drawn as a line, a triangle or bars.
     """
     check_figure(path)
     shown = [answers] if isinstance(answers, Answer) else list(answers)
     if not shown or shown[0].live is None:
         got = "an answer read from JSON" if shown else "an empty list"
-        raise InvalidInput.expected("an answer that was computed in this process, since its policy is needed", got)
+        raise InvalidInput.expected("an answer that was computed in this process (the figure needs its policy)", got)
     first, live = shown[0], shown[0].live
     figure, panel, beside = _layout(_scene(live))
     foil, title = action_name(first.question.foil_name), question_title(first)
@@ -80,17 +74,17 @@ def figure_decision(
 
 
 TITLE_WIDTH = 56
-"""Letters in a line above the picture of the environment."""
+"""Characters in a line above the picture of the environment."""
 
 
 def _balanced(words: str, width: int) -> str:
-    """Fill lines of this width evenly, so that no line has a single word."""
+    """Return a text with line breaks: lines of at most this width, of about equal length."""
     lines = len(wrap(words, width))
     return fill(words, next(w for w in range(-(-len(words) // lines), width + 1) if len(wrap(words, w)) == lines))
 
 
 def _draw_commands(panel: "Axes", question: Question, shown: Sequence[Answer], pair: Sequence[int] | None) -> Any:
-    """Draw the landscape and return its image, or draw the line of the only objective that may change."""
+    """Draw the landscape and return its image. If only one objective may change, draw its line and return None."""
     first, movable = shown[0], np.flatnonzero(question.high > question.low).tolist()
     if pair is None and (question.space.dim == 1 or len(movable) == 1):
         line = margin_line(question, (movable or [0])[0], shown)
@@ -101,33 +95,33 @@ def _draw_commands(panel: "Axes", question: Question, shown: Sequence[Answer], p
 
 
 def _through(shown: Sequence[Answer]) -> np.ndarray | None:
-    """Return the command through which a slice goes: the first that is quoted."""
+    """Return the first quoted command, through which the slice goes."""
     return next((answer.command for answer in shown if answer.command is not None), None)
 
 
 def _draw_outcome(panel: "Axes", live: Live, shown: Sequence[Answer], pair: Sequence[int] | None) -> None:
-    """Draw the commands of two objectives whose rollouts have the outcome."""
+    """Draw a map of the commands whose rollouts meet the outcome."""
     rollouts = shown[0].rollouts
     is_random = rollouts is not None and rollouts.original is not None and rollouts.original.repeats > 1
     resolution = OUTCOMES // 3 if is_random else OUTCOMES  # several rollouts of each command
     land = landscape(live.question, pair, shown=shown, through=_through(shown), resolution=resolution, heights=live.met)
-    colours = land.margins / 2 - 0.25  # shares below a half are negative; pale, since there is no scale of colours
+    colours = land.margins / 2 - 0.25  # negative for shares below a half; small, so that colours are pale
     draw_landscape(panel, replace(land, margins=colours), shown, wins="the outcome is met")
 
 
 def _scene(live: Live) -> np.ndarray | None:
-    """Return the picture of the environment, or None where it cannot be drawn."""
+    """Return the picture of the environment; None if it cannot be drawn."""
     if live.scene is None:
         return None
     try:
         return live.scene()
-    except Exception as error:  # the drawing of a user's environment may raise anything
-        log.warning("the scene is omitted because drawing it failed: %r", error)
+    except Exception as error:  # a user's environment may raise anything
+        log.warning("the picture of the environment is omitted because drawing it failed: %r", error)
         return None
 
 
 def _layout(scene: np.ndarray | None) -> tuple["Figure", "Axes", "Axes | None"]:
-    """Return the figure, the panel of the landscape, and the panel with the scene."""
+    """Return the figure, the panel for the landscape, and the panel with the picture of the environment, if any."""
     from matplotlib.figure import Figure
     from matplotlib.layout_engine import ConstrainedLayoutEngine
 

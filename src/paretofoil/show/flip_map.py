@@ -1,4 +1,4 @@
-"""Flip maps as lines of a table, in words and as a figure."""
+"""Flip maps as lines of a table, as sentences and as a figure."""
 
 from collections.abc import Sequence
 from dataclasses import dataclass
@@ -21,19 +21,20 @@ NOT_FOUND, INFEASIBLE = "not found", "infeasible"
 CELL = 0.4
 """The side of a cell, in inches."""
 GREY_CELL, INVALID = "#d3d3d8", "#f4f4f6"
+"""The colours of cells without a counterfactual, and of cells without a question."""
 
 
 @dataclass(frozen=True)
 class FlipMapLines:
-    """Formats one line per step, to be printed before the next step is computed; all widths are fixed.
+    """Formats the lines of a table one by one, each as soon as its step is computed.
 
-    Steps go down and actions across: the chosen action, and the scaled distance that each foil needs.
+    A line is about one step: it has the chosen action, and the scaled distance for each foil.
     """
 
     actions: tuple[str, ...]
     num_steps: int
     room: int | None = None
-    """The width of the window; None if there is no limit."""
+    """The width of the terminal; None if there is no limit."""
 
     @property
     def widths(self) -> list[int]:
@@ -42,7 +43,7 @@ class FlipMapLines:
 
     @property
     def narrow(self) -> bool:
-        """Whether columns do not fit, so that each line names its foils instead."""
+        """Whether the columns do not fit. Then each line names its foils instead."""
         return self.room is not None and sum(self.widths) + len(self.widths) - 1 > self.room
 
     @property
@@ -60,7 +61,7 @@ class FlipMapLines:
         return self._columns([str(step), action, *others])
 
     def _columns(self, cells: Sequence[str]) -> str:
-        """Align numbers to the right, and the second cell, a word, to the left."""
+        """Return cells as a line: the second cell, a word, is aligned to the left, all others to the right."""
         aligned = [
             cell.ljust(width) if i == 1 else cell.rjust(width)
             for i, (cell, width) in enumerate(zip(cells, self.widths, strict=True))
@@ -75,7 +76,7 @@ def _cell(answer: Answer) -> str:
 
 
 def summary(flips: FlipMap) -> str:
-    """Return the steps at which the smallest change is enough, and those at which none is."""
+    """Return the steps with the smallest changes, and the steps at which no command changes the action."""
     lines = []
     easiest = flips.easiest()
     if easiest:
@@ -92,7 +93,7 @@ def summary(flips: FlipMap) -> str:
 
 
 def figure_flip_map(flips: FlipMap, path: str | Path | None = None) -> "Figure":
-    """Draw how large a change each foil needs at each step: a number and a colour; darker is larger."""
+    """Draw the change that each foil needs at each step, as a number and a colour that is darker for larger changes."""
     check_figure(path)
     from matplotlib.cm import ScalarMappable
     from matplotlib.colors import LinearSegmentedColormap, Normalize
@@ -123,7 +124,7 @@ def figure_flip_map(flips: FlipMap, path: str | Path | None = None) -> "Figure":
 
 
 def _draw_band(axes: "Axes", flips: FlipMap, steps: range, across: int, scale: Any) -> None:
-    """Draw some steps; all bands are equally wide."""
+    """Draw a band of steps, as wide as `across` steps."""
     from matplotlib.colors import to_rgba
 
     cells = np.zeros((len(flips.actions), across, 4))  # transparent after the last step

@@ -16,7 +16,7 @@ if TYPE_CHECKING:
     from matplotlib.figure import Figure
 
 FEW = 6
-"""A front of at most this many points has a line for each; a larger one has a panel for each pair of objectives."""
+"""A front of many objectives and at most this many points is drawn as lines, any other as panels."""
 FRONT: dict[str, Any] = {"marker": "o", "markerfacecolor": "none", "color": BLUE}
 ACHIEVED: dict[str, Any] = {"marker": "x", "color": RED, "label": "achieved by rollouts"}
 STYLES = ("-", "--", ":", "-.", (0, (5, 1, 1, 1, 1, 1)), (0, (1, 3)))
@@ -24,15 +24,14 @@ COLOURS = (BLUE, RED, INK, ORANGE, GREEN, PURPLE)
 
 
 def figure_front(agent: Agent, path: str | Path | None = None, *, name: str = "learned front") -> "Figure":
-    """Draw the front: a panel for each pair of objectives, or a line for each of few points of many objectives.
+    """Draw the front as a panel for each pair of objectives, or as a line for each point.
 
-    `name` is what the legend calls the front.
+    `name` is the label of the front in the legend.
     """
     check_figure(path)
     if agent.achieved is None or not len(agent.front):
-        raise InvalidInput.expected(
-            "an agent with a front and the returns of its rollouts (achieved=...)", f"{agent.name!r} without them"
-        )
+        expected = "an agent with a front and the returns of its rollouts (achieved=...)"
+        raise InvalidInput.expected(expected, f"{agent.name!r} without them")
     size = agent.achieved.shape[1]
     objectives: Any = agent.space.objectives[:size]
     signs = np.where([objective.cost for objective in objectives], -1.0, 1.0)
@@ -48,7 +47,7 @@ def figure_front(agent: Agent, path: str | Path | None = None, *, name: str = "l
 
 
 def as_lines(agent: Agent) -> bool:
-    """Return whether the points of the front are drawn as lines across the objectives, not as circles."""
+    """Return whether the points of the front are drawn as lines across the objectives."""
     size = len(agent.environment.objectives)
     return size == 1 or (size > 2 and len(agent.front) <= FEW)
 
@@ -60,7 +59,7 @@ def _label(objective: Objective) -> str:
 def _pairs(
     objectives: tuple[Objective, ...], learned: np.ndarray, achieved: np.ndarray, error: np.ndarray | None, name: str
 ) -> "Figure":
-    """Draw one panel for each pair below the diagonal, and for three objectives a 3D view in the free corner."""
+    """Draw one panel for each pair of objectives, and for three objectives also a 3D view."""
     count = len(objectives) - 1
     side = {1: 5.4, 2: 4.6}.get(count, 2.1)
     figure = new_figure(side * count, side * count * 0.88)
@@ -108,7 +107,7 @@ def _space(axes: Any, objectives: tuple[Objective, ...], learned: np.ndarray, ac
 
 
 def _lines(objectives: tuple[Objective, ...], learned: np.ndarray, achieved: np.ndarray, word: str) -> "Figure":
-    """Draw each point as a line over the objectives, with an axis for each objective; higher is better."""
+    """Draw each point as a line across parallel axes, one for each objective; higher is better."""
     both = np.concatenate([learned, achieved])
     low, width = both.min(axis=0), np.ptp(both, axis=0)
     costs = np.array([objective.cost for objective in objectives])

@@ -1,4 +1,4 @@
-"""Influence in words, as a figure and in notebooks: only what is proven is called proven."""
+"""Influence as sentences, as a figure and in notebooks."""
 
 import math
 from html import escape
@@ -25,18 +25,7 @@ from paretofoil.show.numbers import (
     tidy,
     unchanged_steps,
 )
-from paretofoil.show.palette import (
-    BLUE,
-    GREEN,
-    GREY,
-    INK,
-    ORANGE,
-    PURPLE,
-    RED,
-    check_figure,
-    save_figure,
-    step_figure,
-)
+from paretofoil.show.palette import BLUE, GREEN, GREY, INK, ORANGE, PURPLE, RED, check_figure, save_figure, step_figure
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
@@ -48,14 +37,15 @@ USELESS = 0.9
 """A proven range of shares that is wider than this is not shown."""
 COLOURS = (BLUE, ORANGE, GREEN, PURPLE, RED, GREY)
 HATCHES = ("", "///", "...", "xxx")
-"""Actions beyond the number of colours repeat them with the next hatch."""
+"""The hatches of actions. When all colours are used, they repeat with the next hatch."""
 PALE = 0.35
-"""The opacity of what is sampled and not proven."""
+"""The opacity of shares that are sampled and not proven."""
 RIM = {"inert": GREEN, "decides": BLUE, "open": GREY}
+"""The colour at the left edge in a notebook, by verdict."""
 
 
 def influence_sentence(influence: Influence) -> str:
-    """Return whether the command matters, the share of each action, and which objectives alone change the action."""
+    """Return sentences: whether the command matters, the share of each action, and what changes the action."""
     action, commands = _action(influence, influence.chosen), _commands(influence)
     if len(influence.shares) == 1:
         every = "with any features" if _is_state(influence) else "under every command"
@@ -75,7 +65,7 @@ def influence_sentence(influence: Influence) -> str:
 
 
 def amount_sentence(influence: AmountInfluence) -> str:
-    """Return the range of each amount over all commands, and what is proven: "The agent chooses 20 to 78 m³ ..."."""
+    """Return text such as "Depending on the command, the agent chooses 20 to 78 m³ of release in this state ..."."""
     parts = []
     for each in influence.ranges:
         unit = f" {each.unit}" if each.unit else ""
@@ -94,7 +84,7 @@ def amount_sentence(influence: AmountInfluence) -> str:
 
 
 def profile_summary(profile: InfluenceProfile) -> str:
-    """Return at how many steps the command matters, and at which it does not."""
+    """Return lines that say at how many steps the command matters, and at which steps it does not."""
     steps = {
         verdict: [influence.step for influence in profile.steps if influence.verdict == verdict]
         for verdict in ("decides", "inert", "open")
@@ -117,7 +107,7 @@ def changed_share(influence: Influence) -> float:
 
 
 def share_text(share: Share, samples: int) -> str:
-    """Return text such as "62 to 63 %" if that is proven, "about 62 % (61 to 63 %, sampled)" if not."""
+    """Return text such as "62 to 63 %" if the share is proven, "about 62 % (61 to 63 %, sampled)" if not."""
     if share.upper - share.lower <= WIDE:
         return percent_span(share.lower, share.upper)
     sampled = f"{percent_span(share.likely_low, share.likely_high)}, sampled"
@@ -142,7 +132,7 @@ def tenths(low: float, high: float) -> tuple[str, str]:
 
 
 def _commands(influence: Influence) -> str:
-    """Return the words for the set of commands that shares refer to."""
+    """Return the name of the set that the shares refer to: "command in the search region"."""
     if not influence.preferences:
         return "state in the search region" if _is_state(influence) else "command in the search region"
     whole = not influence.low.any() and bool((influence.high == 1).all())
@@ -158,7 +148,7 @@ def _plural(commands: str) -> str:
 
 
 def _is_state(influence: Influence | AmountInfluence) -> bool:
-    """Return whether features of the state change, and no command."""
+    """Return whether only features of the state may change, and no command."""
     return only_features(influence.objectives)
 
 
@@ -177,7 +167,7 @@ def _from_here(influence: Influence) -> str:
 
 
 def _shares(influence: Influence) -> str:
-    """Return the share of each action, the most frequent first, and the actions that are proven to have none."""
+    """Return text about the share of each action, the most frequent first, and about the actions with none."""
     ordered = sorted(influence.shares, key=lambda share: (-share.sampled, -share.upper, share.action))
     names = {s.action: _action(influence, s.action) + " (as now)" * (s.action == influence.chosen) for s in ordered}
     some = [(names[s.action], share_text(s, influence.samples)) for s in ordered if s.upper > 0]
@@ -190,16 +180,16 @@ def _shares(influence: Influence) -> str:
 
 
 def _alone(influence: Influence) -> str:
-    """Return the effect of changing one objective alone; if it has none, the effect of changing several."""
-    turning = [line for line in influence.alone if line.down is not None or line.up is not None]
-    if turning:
-        return " ".join(_turns(influence, line) for line in turning)
+    """Return sentences about objectives that change the action alone; if there are none, about several together."""
+    sufficient = [line for line in influence.alone if line.down is not None or line.up is not None]
+    if sufficient:
+        return " ".join(_one_objective(influence, line) for line in sufficient)
     if not influence.alone:
         return _together(influence)
-    settled = all(line.upper == 0 for line in influence.alone)
     one = "feature" if _is_state(influence) else "objective"
-    never = f"No {one} alone changes the action ({proven(influence.assumed)})"
-    none = never if settled else f"No {one} was found that changes the action alone"
+    none = f"No {one} was found that changes the action alone"
+    if all(line.upper == 0 for line in influence.alone):
+        none = f"No {one} alone changes the action ({proven(influence.assumed)})"
     return f"{none}. {_together(influence)}".rstrip()
 
 
@@ -216,7 +206,7 @@ def _together(influence: Influence) -> str:
     return f"{together[0].upper()}{together[1:]}{_from_here(influence)} {make} the agent choose {action}."
 
 
-def _turns(influence: Influence, line: SingleObjective) -> str:
+def _one_objective(influence: Influence, line: SingleObjective) -> str:
     """Return text such as "Changing treasure alone is enough: 5.2 treasure instead of 8 makes ..."."""
     i, objective = line.objective, influence.objectives[line.objective]
     switches = [switch for switch in (line.down, line.up) if switch is not None]
@@ -284,7 +274,7 @@ def _draw_bar(axes: "Axes", place: int, influence: Influence) -> None:
 def stacked(influence: Influence) -> list[tuple[Share, float]]:
     """Return each share with the height of its bar, the chosen action first. Heights sum to 1.
 
-    A height is the sampled share, clipped to the proven bounds.
+    Each is the sampled share, clipped to the proven bounds, before it is divided by their sum.
     """
     best = [min(max(share.sampled / influence.samples, share.lower), share.upper) for share in influence.shares]
     whole = sum(best) or 1.0

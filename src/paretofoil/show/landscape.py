@@ -22,19 +22,21 @@ if TYPE_CHECKING:
 
 
 RESOLUTION = 121
+"""Points of the grid along each axis."""
 ZOOM = 2.5
-"""A window around close answers shows this multiple of the largest change."""
+"""If answers are close to the original command, the window extends this many times as far as the largest change."""
 SMALLEST_REACH = 0.002
-"""A window zooms in no further than this scaled change."""
+"""The window shows at least ZOOM times this scaled change."""
 IN_SLICE = 1e-3
-"""A command at a smaller scaled distance from the slice lies in it: a pixel is eight times as wide."""
+"""A command counts as in the slice at a smaller scaled distance than this. A pixel is eight times as wide."""
 POINTS = 601
-"""Margins along a line."""
+"""Points of a margin line."""
 MAX_COLOUR = 10.0
-"""Margins beyond this (odds of 20,000 to 1) share one colour, so that the boundary stays visible."""
+"""Margins beyond this (odds of 20,000 to 1) have one colour, so that the boundary remains visible."""
 LEAST_SHARE = 0.02
-"""For continuous actions: the colours extend at least to this margin, a share of the action's range."""
+"""For continuous actions, the colours extend at least to this margin, a share of the action's range."""
 DOTS = "#8a5410"
+"""The colour of the dots where the foil wins."""
 NOTE_WIDTH = 74
 """Characters in a line of the note above a landscape."""
 
@@ -48,15 +50,16 @@ class Landscape:
     command: np.ndarray
     """The original command, R_t."""
     through: np.ndarray
-    """A command in the slice: it sets the objectives that are on neither axis."""
+    """A command in the slice. It gives the values of the objectives that are on neither axis."""
     scale: np.ndarray
     """The diagonal of D."""
     kappa: float
     p: int
+    """The objective on the horizontal axis."""
     q: int
-    """The objectives on the horizontal and the vertical axis."""
-    x: np.ndarray  # (RESOLUTION,) true values of objective p
-    y: np.ndarray  # (RESOLUTION,) true values of objective q
+    """The objective on the vertical axis."""
+    x: np.ndarray  # (RESOLUTION,) returns of objective p
+    y: np.ndarray  # (RESOLUTION,) returns of objective q
     margins: np.ndarray  # (len(y), len(x))
 
     @property
@@ -84,17 +87,19 @@ def landscape(
 ) -> Landscape:
     """Query the margin on a grid over two objectives, in the slice through a command.
 
-    The axes are the objectives by number, by default those that the `shown` answers change most. The command is the
-    original one by default.
+    The grid covers the search region. If the shown answers are too close to the original command to be distinguished
+    from it, the grid covers only the part around them.
 
-    The grid covers the search region, or only the part around the `shown` answers if they are so close to the original
-    command that they would be indistinguishable from it. `heights` is another function of commands (N, d), instead of
-    the margin.
+    Args:
+        question: The question of the margin.
+        axes: The numbers of two objectives; by default those that the shown answers change most.
+        shown: The answers that will be drawn.
+        through: A command in the slice; by default the original one.
+        resolution: Points along each axis.
+        heights: Another function of commands (N, d) to evaluate instead of the margin.
     """
     if question.space.simplex:
-        raise InvalidInput.expected(
-            "a command space that is a box (landscapes need one)", "preferences, which sum to 1"
-        )
+        raise InvalidInput.expected("commands that are returns, for a landscape", "preferences, which sum to 1")
     p, q = two_objectives(question, shown) if axes is None else axes
     if p == q:
         raise InvalidInput.expected("two different objectives for the axes", f"{question.space.names[p]!r} for both")
@@ -116,11 +121,11 @@ def margins_of(question: Question, commands: np.ndarray) -> np.ndarray:
 
 
 def window(question: Question, axes: Sequence[int], shown: Sequence[Answer]) -> list[tuple[float, float]]:
-    """Return the lowest and the highest value to show of each objective on an axis."""
+    """Return the range of values of each axis of a figure: (lowest, highest)."""
     changes, command, scale = _changes(question, shown)[:, axes], question.command, question.space.scale
-    kept = question.low == question.high  # show the whole range of what was kept, although it was not searched
-    low = np.where(kept, np.minimum(command, question.space.low), question.low)
-    high = np.where(kept, np.maximum(command, question.space.high), question.high)
+    is_fixed = question.low == question.high  # show the whole range of a fixed objective, although it was not searched
+    low = np.where(is_fixed, np.minimum(command, question.space.low), question.low)
+    high = np.where(is_fixed, np.maximum(command, question.space.high), question.high)
     low, high = np.where(low == high, command - scale / 2, low), np.where(low == high, command + scale / 2, high)
     half = ZOOM * max(float(changes.max()), SMALLEST_REACH) if changes.size else 1.0
     if half < 0.5:
@@ -138,9 +143,7 @@ def two_objectives(question: Question, answers: Sequence[Answer]) -> tuple[int, 
     """Return the two objectives that the answers change most; objectives that may not change come last."""
     total = _changes(question, answers).sum(axis=0) + 1e-6 * (question.high > question.low)
     if total.size < 2:
-        raise InvalidInput.expected(
-            "a question with at least two objectives (a landscape has two axes)", "one objective"
-        )
+        raise InvalidInput.expected("a question with at least two objectives, for a landscape", "one objective")
     first, second = sorted(np.argsort(-total, kind="stable")[:2].tolist())
     return first, second
 
@@ -151,7 +154,7 @@ def axis_label(objective: Objective) -> str:
 
 
 def slice_note(objectives: Sequence[Objective], through: np.ndarray, original: np.ndarray, off: Sequence[int]) -> str:
-    """Return what a figure over some objectives holds fixed: "slice at ore 1 = 1.22 (as in the original command)"."""
+    """Return a note about the objectives that a figure holds fixed: "slice at ore 1 = 1.22 (as in the answer)"."""
 
     def setting(command: np.ndarray, indices: Sequence[int]) -> str:
         texts = ((objectives[i], short(float(as_shown(objectives[i], command[i])))) for i in indices)
@@ -179,7 +182,7 @@ def draw_landscape(
     """
     x, y = as_shown(land.objectives[land.p], land.x), as_shown(land.objectives[land.q], land.y)
     across, down = (slice(None, None, -1 if axis[0] > axis[-1] else 1) for axis in (x, y))
-    x, y, margins = x[across], y[down], land.margins[down, across]  # in the user's sign, both axes increasing
+    x, y, margins = x[across], y[down], land.margins[down, across]  # costs are positive, and both axes increase
     amounts = answers[0].question.amounts if answers else ()
     least = LEAST_SHARE if amounts else 0.5  # margins of amounts are shares of the action's range
     limit = float(np.clip(np.quantile(np.abs(margins), 0.9), least, MAX_COLOUR))
@@ -211,10 +214,10 @@ def _draw_amounts(axes: "Axes", grid: Sequence[np.ndarray], margins: np.ndarray,
 
 
 def margin_label(foil: str) -> str:
-    """Return the label of the colours; a foil with a long name is named in the title only."""
-    return (
-        f"margin of {foil} (above 0: {foil} is chosen)" if len(foil) <= 20 else "margin of the foil (above 0: it wins)"
-    )
+    """Return the label of the colours. A foil with a long name is named in the title only."""
+    if len(foil) > 20:
+        return "margin of the foil (above 0: it wins)"
+    return f"margin of {foil} (above 0: {foil} is chosen)"
 
 
 def wins_label(kappa: float) -> str:
@@ -225,9 +228,10 @@ def wins_label(kappa: float) -> str:
 def draw_margins(
     axes: "Axes", grid: Sequence[Any], margins: np.ndarray, kappa: float, limit: float, wins: str | None = None
 ) -> Any:
-    """Draw colours up to a limit, and dots where the foil wins, for readers who see no colours; return the image.
+    """Draw margins as colours up to a limit, and dots where the foil wins; return the image.
 
-    The grid is the x and y of a rectangle, or a triangulation.
+    The dots are for readers who cannot tell the colours apart. The grid is the x and y of a rectangle, or a
+    triangulation.
     """
     from matplotlib.colors import LinearSegmentedColormap
     from matplotlib.patches import Rectangle
@@ -246,16 +250,15 @@ def draw_margins(
         levels = [kappa, float(margins.max()) + limit]  # a triangulation takes no infinite level
         dots = fill(*grid, margins, levels=levels, colors="none", hatches=[".."], zorder=1)
         dots.set(edgecolor=DOTS, linewidth=0)
-        axes.add_patch(
-            Rectangle((0, 0), 0, 0, facecolor="white", edgecolor=INK, hatch="...", label=wins or wins_label(kappa))
-        )
+        legend: dict[str, Any] = {"facecolor": "white", "edgecolor": INK, "hatch": "..."}
+        axes.add_patch(Rectangle((0, 0), 0, 0, label=wins or wins_label(kappa), **legend))
     if margins.min() < kappa < margins.max():
         line(*grid, margins, levels=[kappa], colors=[INK], linewidths=1.6, zorder=2)
     return image
 
 
 def marked(answers: Sequence[Answer]) -> list[tuple[np.ndarray, Mark]]:
-    """Return the quoted commands, each with a mark that claims no more than is proven, and the attainable commands."""
+    """Return the quoted commands, each with a mark whose label says what is proven, and the attainable commands."""
     quoted = [(answer.command, _mark(answer)) for answer in answers if answer.command is not None]
     rollouts = [answer.rollouts for answer in answers if answer.rollouts is not None and not delivers(answer)]
     attainable = [rollout.attainable.command for rollout in rollouts if rollout.attainable is not None]
@@ -264,9 +267,9 @@ def marked(answers: Sequence[Answer]) -> list[tuple[np.ndarray, Mark]]:
 
 
 def draw_commands(axes: "Axes", view: Any, answers: Sequence[Answer], bounds: np.ndarray) -> None:
-    """Draw the original and the other commands, and the change of the first; the limits of the axes must be set.
+    """Draw the original command, the commands of answers, and the first change. The limits of the axes must be set.
 
-    The view has the original `command`, a `place` for each command, and says which commands it `holds`.
+    The view is a `Landscape`, `MarginLine` or `Triangle`.
     """
     commands = marked(answers)
     for command, mark in [(view.command, ORIGINAL), *commands]:
@@ -286,7 +289,7 @@ def _mark(answer: Answer) -> Mark:
 
 
 def _draw_mark(axes: "Axes", point: np.ndarray, mark: Mark, inside: bool, bounds: np.ndarray) -> None:
-    """Draw a filled mark for a command in the slice, a hollow one for another; at the edge if it lies beyond."""
+    """Draw a command as a mark: hollow if it is not in the slice, and at the edge if it lies beyond the axes."""
     shown = np.clip(point, *bounds)
     beyond = " (beyond the edge)" if not np.allclose(shown, point) else ""
     axes.plot(
@@ -299,7 +302,7 @@ def _draw_mark(axes: "Axes", point: np.ndarray, mark: Mark, inside: bool, bounds
         markeredgewidth=1.0 if inside else 1.8,
         label=f"{mark.label}{beyond}{'' if inside else ' (not in this slice)'}",
         clip_on=False,
-        zorder=7 - mark.size / 20,  # small ones above large ones, so that all are visible
+        zorder=7 - mark.size / 20,  # small marks are drawn above large ones, so that all are visible
     )
 
 
@@ -308,7 +311,7 @@ def _draw_change(axes: "Axes", start: np.ndarray, end: np.ndarray) -> None:
     from matplotlib.patheffects import withStroke
 
     corners = axes.transData.transform([start, end]) * 72 / axes.figure.dpi
-    gap = min(4.0, float(np.hypot(*(corners[1] - corners[0]))) / 5)  # points: short arrows go from mark to mark
+    gap = min(4.0, float(np.hypot(*(corners[1] - corners[0]))) / 5)  # in points, smaller for short arrows
     style = {"arrowstyle": "-|>,head_length=0.6,head_width=0.3", "color": INK, "linewidth": 2.2}
     arrow = axes.annotate("", tuple(end), tuple(start), arrowprops={**style, "shrinkA": gap, "shrinkB": gap}, zorder=5)
     halo = [withStroke(linewidth=4.4, foreground="white")]
@@ -332,7 +335,7 @@ def _draw_proven_range(axes: "Axes", land: Landscape, proven: ProvenRange) -> st
 
 
 def missing_note(answers: Sequence[Answer]) -> str:
-    """Return which searches found no command while others did: "White-CW: none found"."""
+    """Return a note about searches that found no command while others did: "White-CW: none found"."""
     missing = [answer for answer in answers if not answer.found] if any(a.found for a in answers) else []
     return ", ".join(f"{mark_of(answer.search.name).label}: none found" for answer in missing)
 
@@ -354,10 +357,11 @@ class MarginLine:
     """The original command, R_t."""
     kappa: float
     axis: int
-    x: np.ndarray  # (POINTS,) true values of the objective, increasing
+    """The objective that changes along the line."""
+    x: np.ndarray  # (POINTS,) returns of the objective, increasing
     margins: np.ndarray  # (POINTS,)
     partner: int | None = None
-    """With preferences, the weight that changes by the opposite amount."""
+    """The weight that changes by the opposite amount, if commands are preferences."""
 
     @property
     def off(self) -> list[int]:
@@ -375,7 +379,7 @@ class MarginLine:
 
 
 def margin_line(question: Question, axis: int, shown: Sequence[Answer] = (), partner: int | None = None) -> MarginLine:
-    """Query the margin along one objective, while a partner changes by the opposite amount if commands are weights."""
+    """Query the margin along one objective. With preferences, a partner changes by the opposite amount."""
     command, objectives = question.command, question.space.command_objectives
     [(low, high)] = window(question, [axis], shown)
     commands = np.repeat(command[None], POINTS, axis=0)

@@ -1,4 +1,4 @@
-"""What was proven about an action in many states, in words."""
+"""Sentences about an action that is never chosen."""
 
 from paretofoil.explanation.never import Never
 from paretofoil.show.numbers import free_numbers, proven, region, short

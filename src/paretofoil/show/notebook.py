@@ -1,4 +1,4 @@
-"""HTML for notebooks: it loads nothing from elsewhere, and suits light and dark pages."""
+"""HTML for notebooks, which loads no other files and suits light and dark pages."""
 
 from collections.abc import Callable
 from html import escape
@@ -18,12 +18,7 @@ from paretofoil.show.sentences import advice, question_title
 if TYPE_CHECKING:
     from matplotlib.figure import Figure
 
-RIM = {
-    Status.FOUND: BLUE,
-    Status.PROVEN_CLOSEST: GREEN,
-    Status.PROVEN_INFEASIBLE: RED,
-    Status.NOT_FOUND: GREY,
-}
+RIM = {Status.FOUND: BLUE, Status.PROVEN_CLOSEST: GREEN, Status.PROVEN_INFEASIBLE: RED, Status.NOT_FOUND: GREY}
 """The colour at the left edge of an answer."""
 
 
@@ -63,10 +58,10 @@ def agent_html(agent: Agent) -> str:
 
 
 def figure_card(title: str, draw: Callable[[Any], "Figure"], value: object, words: str) -> str:
-    """Return a block with the figure of a value, which is left out if matplotlib is missing, and with words below."""
+    """Return a block with the figure of a value and words below. Without matplotlib, there is no figure."""
     picture = ""
     if can_draw():
-        # Its ink is dark, so that it needs a white background on a dark page.
+        # The lines of the figure are dark: on a dark page, it needs a white background.
         style = "max-width:100%;background:#fff;border-radius:6px;margin:.4em 0"
         picture = f'<img alt="{escape(repr(value))}" src="{png_address(draw(value))}" style="{style}">'
     return card(f'{heading(title)}{picture}<div style="white-space:pre-wrap">{escape(words)}</div>', BLUE)
@@ -116,7 +111,7 @@ def _row(objective: Objective, old: float, new: float) -> str:
         numbers = f"{grouped(beside(old, new))} → {with_unit(objective, clean(new))}"  # all digits, as in the sentence
     drawn = "".join(
         f'<div style="position:absolute;height:100%;left:{min(a, b):.2f}%;width:{abs(b - a):.2f}%;min-width:2px;'
-        f'background:{colour}"></div>'  # of at least 2 pixels, so that the smallest change is visible
+        f'background:{colour}"></div>'  # at least 2 pixels wide, so that the smallest change is visible
         for a, b, colour in bars
     )
     return f'{line(objective.name)}<div style="position:relative;height:.8em">{drawn}</div>{line(numbers)}'

@@ -1,7 +1,7 @@
 """Numbers for people: quantities with their units, changes, ranges and percentages.
 
-Numbers have at most three significant digits, and more only where fewer would be wrong. Those of a quoted command have
-all their digits, because the policy was queried with exactly these.
+Numbers have at most three significant digits, unless that would be wrong. The numbers of a quoted command have all
+their digits, because the policy was queried with exactly these numbers.
 """
 
 import math
@@ -15,16 +15,17 @@ import numpy as np
 from paretofoil.core.command import Objective
 
 AMBIGUOUS = ("all", "any", "none", "nothing")
-"""Names of actions that stand in quotes, since they would be read as something else."""
+"""Names of actions that are written in quotes, because a sentence with them would be ambiguous."""
 DIGITS = 3
+"""Significant digits of numbers."""
 NOISE = 1e-12
-"""A number below this share of the largest one of its objective is a rounding error of a sum and shown as 0."""
+"""A number below this share of its objective's largest number is shown as 0: it is the rounding error of a sum."""
 
 
 def quantity(objective: Objective, number: float, low: float = -math.inf, high: float = math.inf) -> str:
     """Return text such as "8 treasure", "2 steps", "no ore 0", "a 7 % risk of death", "already 3 fuel over budget".
 
-    A number from low to high has as many digits as it takes to stay there when it is rounded.
+    If the number lies between low and high, so does the rounded number in the text.
     """
     text = _rounded(objective, number, low, high)
     already = "already " if text.startswith("-") and never_negative(objective) else ""
@@ -47,7 +48,7 @@ def mean_quantity(objective: Objective, mean: float, error: float = 0.0) -> str:
     """Return the outcome of rollouts: "8 treasure", or a mean and its standard error, "8.1 ± 0.3 treasure"."""
     middle, spread = amount(objective, mean), abs(amount(objective, error))
     if middle == 0 and never_negative(objective):
-        return f"no {objective.name}"  # it occurred in no rollout, which does not mean that there is no risk
+        return f"no {objective.name}"  # not "no risk of": it may occur although it did not in any rollout
     if spread <= 1e-9 * abs(middle):
         return _phrase(objective, _brief(objective, middle))
     decimals = max(0, -math.floor(math.log10(spread)))
@@ -97,9 +98,9 @@ def short_change(objective: Objective, old: float, new: float) -> str:
 
 
 def span(objective: Objective, low: float, high: float, quoted: float | None = None, digits: int = 2) -> str | None:
-    """Return a range, "1 to 7.7 treasure", rounded inwards; None if no width is left.
+    """Return a range rounded inwards, "1 to 7.7 treasure"; None if no width is left.
 
-    A quoted number that lies in the range also lies in the range that is returned.
+    If the quoted number lies in the range, it also lies in the rounded range.
     """
     least, most = sorted((amount(objective, low), amount(objective, high)))
     lowest, highest = inward(least, most, None if quoted is None else amount(objective, quoted), digits)
@@ -122,9 +123,9 @@ def region(
     here: str = "",
     rules: Sequence[str] = (),
 ) -> str:
-    """Return a search region: "7 to 9 treasure in 1 to 3 steps"; empty if it has no width.
+    """Return a search region as text, "7 to 9 treasure in 1 to 3 steps"; empty if it has no width.
 
-    The region contains the command as `quantity` rounds it. `here` is added after the ranges, then the constraints.
+    The region contains the command as `quantity` rounds it. `here` and the constraints follow the ranges.
     """
     spans, (low, high) = [], (tidy(low, high), tidy(high, low))
     for i, objective in enumerate(objectives):
@@ -140,14 +141,14 @@ def region(
 def inward(low: float, high: float, quoted: float | None = None, digits: int = 2) -> tuple[str, str]:
     """Return the two ends of a range in few digits, rounded inwards, but with the quoted number still inside.
 
-    The number of digits follows from the width of the range. An end that is short already keeps its digits.
+    The number of digits depends on the width of the range. An end that is already short keeps its digits.
     """
     if high <= low:
         return short(low), short(high)
     place = Decimal(1).scaleb(min(0, math.floor(math.log10(high - low)) - digits + 1))
     ends = []
     for end, rounding in ((low, ROUND_CEILING), (high, ROUND_FLOOR)):
-        number = Decimal(clean(end))  # what arithmetic left in its last digits is far below what any proof allows for
+        number = Decimal(clean(end))  # `clean` removes far less than the rounding errors that proofs allow for
         is_short = len(number.normalize().as_tuple().digits) <= digits
         ends.append(f"{(number if is_short else number.quantize(place, rounding)).normalize() + 0:f}")
     if quoted is not None and not float(ends[0]) <= quoted <= float(ends[1]):
@@ -156,17 +157,17 @@ def inward(low: float, high: float, quoted: float | None = None, digits: int = 2
 
 
 def rounded_down(number: float, digits: int = DIGITS) -> str:
-    """Round down, so that a lower bound stays true as text."""
+    """Return a number rounded down, so that a lower bound remains true as text."""
     return short(float(Context(prec=digits, rounding=ROUND_FLOOR).create_decimal(repr(number))))
 
 
 def rounded_up(number: float, digits: int = DIGITS) -> str:
-    """Round up, so that an upper bound stays true as text."""
+    """Return a number rounded up, so that an upper bound remains true as text."""
     return short(float(Context(prec=digits, rounding=ROUND_CEILING).create_decimal(repr(number))))
 
 
 def short(number: float, digits: int = DIGITS) -> str:
-    """Return a few significant digits, and all those before the point, without trailing zeros."""
+    """Return a number in a few significant digits, with all digits before the point and without trailing zeros."""
     if number == 0:
         return "0"
     text = f"{number:.{digits}g}"
@@ -174,9 +175,9 @@ def short(number: float, digits: int = DIGITS) -> str:
 
 
 def proven(assumed: float = 0.0, margin: float = 0.0, of: str = "") -> str:
-    """Return "proven" with the margin of the proof, and with the rounding error that it assumes, if any.
+    """Return "proven", with the margin of the proof and the rounding error that it assumes, if any.
 
-    `of` says what the margin is a share of: " of the range".
+    `of` follows the margin if that is a share: " of the range".
     """
     words = ["proven", f"for a margin of {exact(margin)}{of}" if margin > 0 else ""]
     words += [f"assuming rounding errors below {rounded_down(assumed, 1)}, as measured"] if assumed > 0 else []
@@ -184,7 +185,7 @@ def proven(assumed: float = 0.0, margin: float = 0.0, of: str = "") -> str:
 
 
 def beside(old: float, new: float, write: Callable[[float], str] = short) -> str:
-    """Return the old number with as many digits as are needed to see the difference from the new one."""
+    """Return the old number with as many digits as are needed to tell it from the new one."""
     return next((text for text in _precise(old, write) if abs(float(text) - old) <= 0.05 * abs(new - old)), repr(old))
 
 
@@ -194,17 +195,17 @@ def _precise(number: float, write: Callable[[float], str]) -> list[str]:
 
 
 def exact(number: float) -> str:
-    """Return all digits of a number, written as briefly as possible."""
+    """Return a number with all its digits, in the shortest form."""
     return f"{number:.10g}" if float(f"{number:.10g}") == number else repr(number)
 
 
 def clean(number: float) -> str:
-    """Return a number without the errors that arithmetic left in its last digits."""
+    """Return a number without the rounding errors in its last digits."""
     return exact(float(f"{number:.12g}"))
 
 
 def grouped(text: str) -> str:
-    """Separate the thousands of every number in the text."""
+    """Return a text with the thousands of every number separated: "1,000"."""
     return re.sub(r"(?<![\d.])\d{4,}", lambda match: f"{int(match[0]):,}", text)
 
 
@@ -232,7 +233,7 @@ def unchanged_steps(
     preferences: bool,
     objectives: Sequence[Objective] = (),
 ) -> list[str]:
-    """Return lines that list the steps at which no command changes the action: proven ones, then others."""
+    """Return lines that list the steps at which no command changes the action: first the proven ones, then others."""
     lines: list[str] = []
     numbers, several = free_numbers(objectives, preferences=preferences)
     if proven_steps:
@@ -286,13 +287,13 @@ def action_name(name: str) -> str:
 
 
 def tidy(numbers: np.ndarray, *others: np.ndarray) -> np.ndarray:
-    """Set rounding errors of sums to 0; they are small compared with the largest number of their objective."""
+    """Return numbers with rounding errors of sums set to 0; `others` are further numbers of the same objectives."""
     size = np.abs(np.stack([numbers, *others])).max(axis=0)
     return np.where(np.abs(numbers) <= NOISE * size, 0.0, numbers)
 
 
 def amount(objective: Objective, number: float) -> float:
-    """Return a number as users think of it: a cost is positive, a probability in percent; there is no -0."""
+    """Return a number as users see it: a cost is positive, a probability is in percent, and there is no -0."""
     return _factor(objective) * float(number) + 0.0
 
 
@@ -304,7 +305,7 @@ def as_shown(objective: Objective, numbers: Any) -> Any:
 def never_negative(objective: Objective) -> bool:
     """Return whether the smallest amount of an objective is 0, so that "no treasure" and "over budget" make sense.
 
-    The rewards of a cost are negative, unless its limits say otherwise.
+    The returns of a cost are at most 0, unless its limits say otherwise.
     """
     most = 0.0 if objective.natural_high is None else objective.natural_high
     return most <= 0 if objective.cost else objective.limits[0] >= 0
@@ -381,7 +382,7 @@ def _name(objective: Objective) -> str:
 
 
 def _signed(objective: Objective, text: str) -> str:
-    """Return a number; if it is negative, return how much more than asked for was already collected."""
+    """Return a number as text. A negative one says how much more than asked for was already collected."""
     if text.startswith("-") and never_negative(objective):
         return f"{grouped(text[1:])} {_excess(objective)}"
     return grouped(text)

@@ -1,6 +1,6 @@
 """Colours, markers and files of all figures.
 
-The colours are Okabe and Ito's, which colour-blind readers can distinguish; each also has its own marker.
+The colours are those of Okabe and Ito, which colour-blind readers can distinguish. Each also has its own marker.
 """
 
 import base64
@@ -24,9 +24,9 @@ INK = "#222222"
 BLUE, ORANGE, GREEN, RED, PURPLE, GREY = "#0072b2", "#e69f00", "#009e73", "#d55e00", "#a0468f", "#6b7280"
 SKY = "#56b4e9"
 MARKERS = {BLUE: "P", ORANGE: "D", GREEN: "*", RED: "X", PURPLE: "^", GREY: "v", INK: "o", SKY: "s"}
-"""The marker of each colour: all can be filled or hollow."""
+"""The marker of each colour. All markers can be filled or hollow."""
 MARGIN_COLOURS = ("#6a5ba6", "#b9b1d8", "#faf9f7", "#fbc987", "#e08a1e")
-"""The colours of margins, from a foil that loses to one that wins; none is so dark that it would hide an arrow."""
+"""The colours of margins, from a foil that loses to one that wins. A black arrow is visible on all of them."""
 
 
 @dataclass(frozen=True)
@@ -56,7 +56,7 @@ MARKS = {
 
 
 def mark_of(search: str) -> Mark:
-    """Return the mark of a search or of a form of it; an unknown search is drawn in blue under its own name."""
+    """Return the mark of a search such as "cf-zoo" or "cf-zoo:as-run". An unknown search has a blue mark."""
     name, _, form = search.partition(":")
     if name not in MARKS:
         return Mark(search, BLUE, 11)
@@ -64,13 +64,11 @@ def mark_of(search: str) -> Mark:
 
 
 ENDINGS = ("png", "svg", "pdf", "jpg", "jpeg", "webp", "tif", "tiff", "eps", "ps")
-"""File types of figures; listed here so that a path can be checked without loading matplotlib."""
-
-
+"""File types of figures. They are listed here so that a path can be checked without loading matplotlib."""
 BAND = 30
-"""Steps side by side in a figure; a longer episode continues in a further band below."""
+"""Number of steps side by side in a figure. A longer episode continues in a band below."""
 TITLE_LETTERS, LEGEND_LETTERS = 11, 15
-"""Letters of a title and of a legend per inch."""
+"""Characters per inch of a title and of a legend."""
 
 
 def can_draw() -> bool:
@@ -79,7 +77,7 @@ def can_draw() -> bool:
 
 
 def check_figure(path: str | Path | None) -> None:
-    """Raise an error if no figure can be drawn and written here: no matplotlib, an unknown file type, or no folder."""
+    """Raise an error if matplotlib is missing, the file type is unknown, or the file cannot be written."""
     if not can_draw():
         raise InvalidInput.missing("matplotlib", "plot")
     if path is None:
@@ -91,7 +89,7 @@ def check_figure(path: str | Path | None) -> None:
 
 
 def new_figure(width: float, height: float) -> "Figure":
-    """Return an empty figure; sizes are in inches."""
+    """Return an empty figure. Sizes are in inches."""
     from matplotlib.figure import Figure
 
     return Figure(figsize=(width, height), dpi=150, layout="constrained")
@@ -100,7 +98,7 @@ def new_figure(width: float, height: float) -> "Figure":
 def step_figure(
     num_steps: int, title: str, handles: Sequence[Any], *, cell: float, margin: float, height: float
 ) -> tuple["Figure", list[tuple["Axes", range]]]:
-    """Return a figure of an episode with one panel per band of steps, and the bands. Sizes are in inches."""
+    """Return a figure about the steps of an episode, and its panels with the steps of each. Sizes are in inches."""
     bands = [range(start, min(start + BAND, num_steps)) for start in range(0, max(num_steps, 1), BAND)]
     across = len(bands[0])
     width = max(6.4, cell * across + margin)
@@ -114,7 +112,7 @@ def step_figure(
 
 
 def _legend_columns(labels: Sequence[str], width: float, most: int) -> int:
-    """Return how many columns of a legend fit into this many inches; a column is filled before the next."""
+    """Return how many columns of a legend fit into a width in inches, if it is filled column by column."""
     for columns in range(min(len(labels), most), 1, -1):
         rows = -(-len(labels) // columns)
         letters = sum(max(map(len, labels[start : start + rows])) + 7 for start in range(0, len(labels), rows))
@@ -124,7 +122,7 @@ def _legend_columns(labels: Sequence[str], width: float, most: int) -> int:
 
 
 def png_address(figure: "Figure") -> str:
-    """Return a figure as the address of a picture in an HTML page that loads nothing."""
+    """Return a figure as a data address (data:image/png...) for an HTML page."""
     picture = io.BytesIO()
     figure.savefig(picture, format="png")
     return f"data:image/png;base64,{base64.b64encode(picture.getvalue()).decode('ascii')}"

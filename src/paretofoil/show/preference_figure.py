@@ -30,14 +30,15 @@ if TYPE_CHECKING:
 
 
 BAR = 0.8
-"""The share of the height of an objective that its bars take."""
+"""Share of the height of a row that its bars fill."""
 STEPS = 110
-"""Small triangles along each side."""
+"""Number of small triangles along each side."""
 CORNERS = np.array([[0.0, 0.0], [1.0, 0.0], [0.5, np.sqrt(0.75)]])
+"""The corners of the triangle in the figure."""
 CLOSE = 0.1
-"""If no answer changes a weight by this much, the triangle shows only the part around the answers."""
+"""If all answers change each weight by less than this, only the part of the triangle around them is shown."""
 TICKS = 4
-"""Parts into which the ticks divide each side."""
+"""Number of parts into which ticks divide each side."""
 EDGE = 0.06
 """The distance of tick labels from their side."""
 NAME_EDGE = 0.14
@@ -46,7 +47,7 @@ _CENTERED: dict[str, Any] = {"ha": "center", "va": "center"}
 
 
 def draw_preferences(axes: "Axes", question: Question, answers: Sequence[Answer], foil: str) -> Any:
-    """Draw a line, a triangle or bars, by the number of weights that may change; return the image for a colour bar."""
+    """Draw a line if two weights may change, a triangle if three, else bars; return the image for a colour bar."""
     free, proven = np.flatnonzero(question.high > question.low).tolist(), answers[0].proven_range
     if len(free) == 3:
         return draw_triangle(axes, triangle(question, free, answers), answers, proven)
@@ -58,12 +59,12 @@ def draw_preferences(axes: "Axes", question: Question, answers: Sequence[Answer]
 
 
 def _draw_bars(axes: "Axes", question: Question, answers: Sequence[Answer], proven: ProvenRange | None) -> None:
-    """Draw the weights before and after for each objective, and the proven range of the first answer as a line."""
+    """Draw the original and the new weights of each objective as bars, and the proven range of the first answer."""
     rows = [(question.command, ORIGINAL), *marked(answers)]
     places, height = np.arange(question.space.dim), BAR / len(rows)
     for k, (weights, mark) in enumerate(rows):
         middle = places + (k - (len(rows) - 1) / 2) * height
-        hatch: dict[str, Any] = {"hatch": ".."} if k else {}  # for readers who see no colours
+        hatch: dict[str, Any] = {"hatch": ".."} if k else {}  # for readers who cannot tell the colours apart
         axes.barh(middle, weights, height, color=mark.colour, alpha=0.75, edgecolor="white", label=mark.label, **hatch)
         if k == 1 and proven is not None:
             sides = np.stack([weights - proven.low, proven.high - weights])
@@ -84,7 +85,7 @@ class Triangle:
     command: np.ndarray  # (d,): the original preferences
     low: np.ndarray  # (3,): the lowest weight in the figure
     size: float
-    """The width of each weight in the figure: 1 for the whole triangle, less for a part of it."""
+    """The width of each weight's range in the figure: 1 for the whole triangle, less for a part of it."""
     kappa: float
     shares: np.ndarray  # (N, 3): barycentric coordinates of the grid
     margins: np.ndarray  # (N,)
@@ -94,7 +95,7 @@ class Triangle:
         return (commands[..., self.free] - self.low) / self.size @ CORNERS
 
     def holds(self, command: np.ndarray) -> bool:
-        """Return whether all other weights are those of the figure."""
+        """Return whether the weights outside the figure are equal to those of the original command."""
         return bool((np.abs(np.delete(command - self.command, self.free)) <= IN_SLICE).all())
 
 
@@ -135,7 +136,7 @@ def draw_triangle(
 
 
 def _draw_frame(axes: "Axes", tri: Triangle) -> None:
-    """Draw the sides, the name of each corner, and its weight along the side that ends there."""
+    """Draw the sides, and for each corner its name and the scale of its weight."""
     axes.plot(*CORNERS[[0, 1, 2, 0]].T, color=INK, linewidth=1.2, zorder=3)
     middle = CORNERS.mean(axis=0)
     for number, corner in enumerate(CORNERS):
@@ -146,7 +147,7 @@ def _draw_frame(axes: "Axes", tri: Triangle) -> None:
 
 
 def _draw_side(axes: "Axes", tri: Triangle, number: int) -> None:
-    """Draw lines of equal weight, labelled at the side that ends at their corner, and an arrow towards the corner."""
+    """Draw lines of equal weight of a corner, their labels at a side, and an arrow towards the corner."""
     corner, start, past = CORNERS[number], CORNERS[number - 1], CORNERS[number - 2]
     outwards = (start + corner - 2 * past) / np.linalg.norm(start + corner - 2 * past)
     for share in np.arange(1, TICKS) / TICKS:
@@ -163,7 +164,7 @@ def _draw_side(axes: "Axes", tri: Triangle, number: int) -> None:
 
 
 def _draw_range(axes: "Axes", tri: Triangle, proven: ProvenRange) -> None:
-    """Draw the weights of the proven range that sum to 1: a polygon of up to six corners."""
+    """Draw the preferences of the proven range as a polygon with up to six corners."""
     from matplotlib.patches import Polygon
 
     total = float(tri.command[tri.free].sum())

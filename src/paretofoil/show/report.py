@@ -1,4 +1,4 @@
-"""Report cards as text and as one HTML page, which needs no script and loads nothing."""
+"""Report cards as text, and as one HTML page without scripts that loads no other files."""
 
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, replace
@@ -35,9 +35,9 @@ if TYPE_CHECKING:
     from matplotlib.figure import Figure
 
 SMALL = 6.0
-"""A figure of less than this many inches can be read on a phone; others scroll there."""
+"""A figure narrower than this many inches is scaled to fit a phone; wider figures scroll."""
 BESIDE = 7.0
-"""A figure of at most this many inches stands beside its words, on wide screens."""
+"""On wide screens, a figure of at most this many inches stands beside its text."""
 WIDE = 0.1
 """If a larger share of the commands is undecided, the report gives the shares of sampled commands instead."""
 MOSTLY = 0.75
@@ -66,10 +66,11 @@ class Measure:
     how: str
     """proven, sampled or rolled out."""
     text: str = ""
-    """The share as text, if it is not given by its bounds."""
+    """The share as text; empty if its bounds are shown."""
 
     @property
     def shown(self) -> str:
+        """The share as it is shown."""
         return self.text or span_text(self.low, self.high)
 
 
@@ -89,7 +90,7 @@ class Part:
 
 
 def verdict(report: Report) -> Verdict:
-    """Return whether the agent does what it is told, in a few sentences."""
+    """Return the rating of whether the agent does what it is told, with its reasons."""
     front, atlas = report.front, _estimates(report)
     if front is None:
         headline = "What it achieves cannot be compared with what it is asked for."
@@ -104,10 +105,8 @@ def verdict(report: Report) -> Verdict:
     elif limit > OFTEN:
         level, headline = "fair", "It does what it is told on the front, but often runs into the step limit elsewhere."
     else:
-        level, headline = (
-            "good",
-            f"It does what it is told on the front: it achieves each of {returns} when asked for it.",
-        )
+        level = "good"
+        headline = f"It does what it is told on the front: it achieves each of {returns} when asked for it."
     return Verdict(level, headline, tuple(filter(None, (_misses(report), *_shares(report), _compared(report)))))
 
 
@@ -129,7 +128,7 @@ def _achieved(report: Report, row: int) -> str:
 
 
 def _shares(report: Report) -> list[str]:
-    """Return the shares of the atlas in sentences."""
+    """Return the shares of the atlas as a sentence, or why there is no atlas."""
     atlas = _estimates(report)
     if atlas is None:
         return [_why(report, "atlas")]
@@ -143,7 +142,7 @@ def _shares(report: Report) -> list[str]:
 
 
 def _fulfilled(report: Report) -> tuple[float, float] | None:
-    """Return the bounds of a share: of the commands that ask for no more than the front has, those that get it."""
+    """Return the bounds of the share of the commands within the front that get at least what they ask for."""
     atlas = _estimates(report)
     if atlas is None or report.fulfillable < 0.01:
         return None
@@ -152,7 +151,7 @@ def _fulfilled(report: Report) -> tuple[float, float] | None:
 
 
 def _estimates(report: Report) -> Atlas | None:
-    """Return the atlas, or the sampled one beside it if that says more."""
+    """Return the atlas; if it leaves much undecided, return the atlas of sampled commands instead."""
     atlas = report.atlas
     return atlas if atlas is None or atlas.sampled is None or atlas.undecided <= WIDE else atlas.sampled
 
@@ -161,10 +160,9 @@ def _compared(report: Report) -> str:
     comparison = report.comparison
     if comparison is None:
         return ""
-    achieves = (
-        f"{comparison.agents[1]} achieves {comparison.reached[1]} of the {len(comparison.front)} returns of the front"
-    )
-    return f"{achieves}; the two end differently under {span_text(*comparison.differ)} of the commands."
+    name, reached, count = comparison.agents[1], comparison.reached[1], len(comparison.front)
+    differ = f"the two end differently under {span_text(*comparison.differ)} of the commands"
+    return f"{name} achieves {reached} of the {count} returns of the front; {differ}."
 
 
 def _why(report: Report, part: str) -> str:
@@ -183,13 +181,11 @@ _MISSING = {
 
 
 def measures(report: Report) -> list[Measure]:
-    """Return the key numbers."""
+    """Return the shares at the top of the report."""
     shares, front, atlas = [], report.front, _estimates(report)
     if front is not None:
         share, text = float(front.reached.mean()), f"{int(front.reached.sum())} of {len(front.points)}"
-        name = (
-            "best returns that it achieves when asked" if front.best else "learned returns that it achieves when asked"
-        )
+        name = f"{'best' if front.best else 'learned'} returns that it achieves when asked"
         shares.append(Measure(name, share, share, "rolled out", text))
     if atlas is not None:
         how = "sampled" if atlas.samples else "proven"
@@ -206,7 +202,7 @@ def measures(report: Report) -> list[Measure]:
 
 
 def parts(report: Report) -> list[Part]:
-    """Return the findings in their order on the page."""
+    """Return the findings in the order of the page."""
     makers = (_front_part, _atlas_part, _neighbour_part, _influence_part, _flip_part, _never_part, _comparison_part)
     return [part for part in (make(report) for make in makers) if part is not None]
 
@@ -255,9 +251,8 @@ def _neighbour_part(report: Report) -> Part | None:
     if report.neighbours is None:
         return None  # for the reason that the atlas is missing
     alike, pairs = report.neighbours
-    text = (
-        f"Of {pairs:,} pairs of random commands that differ by {short(100 * STEP)} % of the range, {alike:,} end alike"
-    )
+    near = f"pairs of random commands that differ by {short(100 * STEP)} % of the range"
+    text = f"Of {pairs:,} {near}, {alike:,} end alike"
     sampled = "nothing is proven" if report.atlas is None else nothing_proven(report.atlas)
     return Part(title, [f"{text}: {span_text(*report.agreement)} of all (95 % interval; {sampled})."])
 
@@ -287,7 +282,7 @@ def _influence_part(report: Report) -> Part | None:
 
 
 def _episode_text(report: Report, steps: int) -> str:
-    """Return text such as "It is asked for 8 treasure in 8 steps." """
+    """Return text such as "In this episode it is asked for 8 treasure in 8 steps." """
     episode = report.episode
     some = "" if steps == len(episode) else f" ({steps} of its {len(episode)} steps are examined)"
     asked_for = quantities(report.agent.space.command_objectives, episode.command)
@@ -350,7 +345,7 @@ def _figure(width: float, height: float, draw: Callable[[Any], Any]) -> "Figure"
 
 
 def _figure_front(report: Report) -> "Figure":
-    """Draw the front and what the agent achieves; with two objectives, arrows lead from missed returns."""
+    """Draw the front and what the agent achieves. With two objectives, an arrow leads from each missed return."""
     front, agent = report.front, report.agent
     assert front is not None
     if front.points.shape[1] != 2 or front.achieved.shape[1] != 2:
@@ -415,7 +410,7 @@ Sampled: a 95 % confidence interval. Rolled out: greedy episodes of the agent.</
 
 
 def _html(text: str) -> str:
-    """Return a text for a page; a percent sign stays on the line of its number."""
+    """Return a text as HTML, in which no line breaks before a percent sign."""
     return escape(text).replace(" %", "&nbsp;%")
 
 

@@ -1,7 +1,7 @@
 """Answers in words.
 
-Every number is about the quoted command. "From here on" marks what is still to be collected after the first step of an
-episode, "the whole episode" what an episode returns from its start.
+Every number is about the quoted command. "From here on" marks a return that is still to be collected after the first
+step of an episode; "the whole episode" marks the return from its start.
 """
 
 import math
@@ -57,11 +57,11 @@ MANY = 3
 LITTLE = 0.1
 """A change of weights by at most this is called "a little"."""
 LARGE_KAPPA = 20.0
-"""A larger margin is not also given as a ratio of probabilities, which would be too long to read."""
+"""A larger margin is not given as a ratio of probabilities, whose number would be too long to read."""
 EXACT = 1e-9
 """A return that misses by at most this share of an objective's range counts as exact."""
 VALUE_DIGITS = 7
-"""The most digits in which two values are distinguished: float32 has no more."""
+"""The most digits of a value that are shown: float32 has no more."""
 CAVEAT = "The agent may not be able to achieve what this command asks for."
 FEATURE_CAVEAT = "The rest of the state is unchanged; whether such a state occurs is not checked."
 
@@ -72,7 +72,7 @@ def one_line(answer: Answer) -> str:
 
 
 def paragraph(answer: Answer) -> str:
-    """Return the answer at length: the change, its outcome when it is issued, and what is proven."""
+    """Return the answer at length: the change, the outcome of the rollout under the quoted command, and the proof."""
     return _Words(answer).paragraph()
 
 
@@ -130,7 +130,7 @@ def _weight_changes(objectives: Sequence[Objective], before: np.ndarray, after: 
 
 
 def _percent_smaller(bound: float, distance: float) -> str:
-    """Return by how many percent another change could be smaller at most: rounded up, and at least 0.01."""
+    """Return the percentage by which another change could at most be smaller: rounded up, and at least 0.01."""
     return rounded_up(max(100 * (1 - bound / distance), 0.01), 2) if distance else "0.01"
 
 
@@ -236,7 +236,7 @@ class _Words:
         return f"{foil} rather than {chosen}"
 
     def _would_meet(self) -> str:
-        """Return a clause: "episode would have met "treasure >= 50"", of several runs with the share that met it."""
+        """Return a clause: "episode would have met "treasure >= 50""; of several runs, with the share that met it."""
         new = self.rollouts.quoted
         if new is None or new.repeats == 1 or new.met is None:
             return f"episode would have met {self.outcome}"
@@ -256,8 +256,8 @@ class _Words:
             )
             return f"{self._request()}, the {'whole ' if self.later else ''}episode {ends}."
         chosen, foil = self._shares(self.question.probabilities, self.question.values)
-        same = self.question.chosen == self.question.foil  # as it may be if the foil must have a probability
-        shares = f"{self.measure} {chosen}" + ("" if same else f", {self.foil} {foil}")
+        is_foil = self.question.chosen == self.question.foil  # possible if the question is about a probability
+        shares = f"{self.measure} {chosen}" + ("" if is_foil else f", {self.foil} {foil}")
         return f"{self._request()}, the agent chooses {self.chosen} in this state ({shares})."
 
     def _request(self) -> str:
@@ -276,7 +276,7 @@ class _Words:
         return f"{command} and already {join(excess)}" if excess else command
 
     def _shares(self, probabilities: np.ndarray, values: np.ndarray | None) -> list[str]:
-        """Return the probabilities of the chosen action and of the foil, or their values if the policy has values."""
+        """Return the probabilities of the chosen action and of the foil; for a policy of action values, the values."""
         if values is None:
             return [percent(probabilities[action]) for action in self.actions]
         gap = abs(float(values[self.actions[0]] - values[self.actions[1]]))
@@ -289,7 +289,7 @@ class _Words:
     def _probabilities(self, quoted: Counterfactual) -> str:
         """Return text such as "The probability of down is then 50 %, that of right 47.5 %." """
         if self.question.amounts or self.question.chosen == self.question.foil:
-            return ""  # the first sentence has the amounts, or the probability
+            return ""  # the first sentence states the amounts or the probability
         chosen, foil = self._shares(quoted.probabilities, quoted.values)
         return f"The {self.measure} of {self.foil} is then {foil}, that of {self.chosen} {chosen}."
 
@@ -327,16 +327,15 @@ class _Words:
         return f"{name[0].upper()}{name[1:]} {verb} unchanged."
 
     def _restrictions(self) -> str:
-        """Return text such as " with time unchanged and 5 to 10 treasure": the restrictions, if the user set some."""
+        """Return the restrictions that the user set: " with time unchanged and 5 to 10 treasure"."""
         ranges = {i: self._held(i) for i in self.question.held if i not in self.question.kept}
-        same = [self._name(i) for i in (*self.question.kept, *(i for i, text in ranges.items() if not text))]
-        held = list(filter(None, ranges.values()))
-        parts = [f"{join(same)} unchanged", *held] if same else held
-        parts += self.question.constraints
+        unchanged = [self._name(i) for i in (*self.question.kept, *(i for i, text in ranges.items() if not text))]
+        parts = [f"{join(unchanged)} unchanged"] if unchanged else []
+        parts += [*filter(None, ranges.values()), *self.question.constraints]
         return f" with {join(parts)}" if parts else ""
 
     def _held(self, i: int) -> str:
-        """Return the range that the user allows for an objective; empty if it has no width."""
+        """Return the range that the user set for an objective; empty if it has no width."""
         if not self.preferences:
             return region([self.objectives[i]], self.low[[i]], self.high[[i]], self.original[[i]])
         least, most = inward(float(self.low[i]), float(self.high[i]), float(self.original[i]), DIGITS)
@@ -353,7 +352,7 @@ class _Words:
         return "" if self.question.norm == "l2" else f" (in the {self.question.norm} norm)"
 
     def _proof(self, quoted: Counterfactual) -> str:
-        """Return how much smaller another change could be at most."""
+        """Return sentences about whether a smaller change may exist."""
         bound, closest = self.answer.lower_bound, self.answer.closest
         alone = f" of {join([self._name(i) for i in self.question.free])} alone" if self.question.free else ""
         norm, where = self._norm, self._restrictions()
@@ -362,9 +361,8 @@ class _Words:
             if bound <= 0:
                 return _text(["A smaller change may exist: none is ruled out.", self.reason])
             if self.answer.search.name == "rollouts":
-                same = (
-                    f"up to a scaled change of {rounded_down(bound)}{norm}, the episode stays the same ({self.proven})"
-                )
+                radius = f"up to a scaled change of {rounded_down(bound)}{norm}"
+                same = f"{radius}, the episode stays the same ({self.proven})"
                 return _text([f"A smaller change may exist{where}; {same}.", self.reason])
             ruled_out = f"only changes that are more than {smaller} % smaller{norm} are ruled out ({self.proven})"
             limited = self.answer.search.stop in (Stop.OUT_OF_TIME, Stop.OUT_OF_BOXES)
@@ -383,7 +381,7 @@ class _Words:
         if self.preferences:
             return self._weights_range(region, command)
         sides = zip(self.objectives, region.low, region.high, command, self.question.command, strict=True)
-        # An objective that is unchanged may have a long number, which is not repeated.
+        # The number of an unchanged objective may be long; it is not repeated.
         spans = [(o, span(o, float(a), float(b), float(c) if c != old else None)) for o, a, b, c, old in sides]
         wide = [(o, text) for o, text in spans if text is not None]
         if not wide:
@@ -410,12 +408,11 @@ class _Words:
         return f"All weights of {join(wide)} that sum to 1{others} also make {foil}."
 
     def _consequences(self, new: Consequence, old: Consequence) -> str:
-        """Return the outcome of the rollout under the quoted command, and under the original one."""
+        """Return sentences about the outcomes of the rollouts under the quoted and under the original command."""
         episode = "the whole episode" if self.later else "the episode"
         if self.outcome is not None:
-            return (
-                f"{'The whole episode' if self.later else 'It'} then ends with {self._outcome(new)}{_runs(new, old)}."
-            )
+            subject = "The whole episode" if self.later else "It"
+            return f"{subject} then ends with {self._outcome(new)}{_runs(new, old)}."
         ending = f"If issued here, {episode} ends with {self._outcome(new)}{_rollout_notes(new, old)}"
         if self._same(new.achieved, old.achieved) and self._same(new.error, old.error):
             return f"{ending}, as under the original command."
@@ -423,11 +420,11 @@ class _Words:
         return f"{ending}; under the original command it ends with {self._outcome(old)}{as_asked}."
 
     def _outcome(self, consequence: Consequence) -> str:
-        """Return the return of the whole episode, with the standard errors of means."""
-        rewards = self.objectives[: len(consequence.achieved)]  # a horizon is no return
-        ends = [side[: len(rewards)] for side in (self.low, self.high)]
+        """Return the return of the whole episode, "8 treasure after 8 steps", with the standard errors of means."""
+        objectives = self.objectives[: len(consequence.achieved)]  # without a horizon, which is not a return
+        ends = [side[: len(objectives)] for side in (self.low, self.high)]
         achieved = tidy(consequence.achieved, consequence.error, *ends)
-        numbers = zip(rewards, achieved, consequence.error, strict=True)
+        numbers = zip(objectives, achieved, consequence.error, strict=True)
         return listing([(o, mean_quantity(o, float(mean), float(error))) for o, mean, error in numbers], "after")
 
     def _same(self, one: np.ndarray, other: np.ndarray) -> bool:
@@ -438,7 +435,7 @@ class _Words:
         """Return whether the original command is known to deliver what it asks for."""
         start, collected = self.rollouts.start, self.question.collected
         if start is None and self.later and collected is None:
-            return False  # what was collected before is not known
+            return False  # the return collected before is unknown
         whole = self.question.command + (0.0 if collected is None else collected) if start is None else start.issued
         return self._same(old.achieved, whole[: len(old.achieved)])
 
@@ -447,7 +444,7 @@ class _Words:
         return tidy(np.array([float(clean(total)) for total in totals]), self.low, self.high)
 
     def _start(self, start: Start) -> str:
-        """Return a sentence: the command for the whole episode, and whether it leads to this state from the start."""
+        """Return the sentence that says whether the command, issued at the start, leads to this state."""
         if self.preferences:
             subject, leads, does_not = "Held from the start, these preferences", "lead to", "do not lead to"
         else:
@@ -465,10 +462,8 @@ class _Words:
         if attainable is None:
             return ""
         if attainable.proven_none:
-            none = (
-                f"No command in the search region makes the agent choose {self.foil} and then delivers what it asks for"
-            )
-            return f"{none} ({proven(attainable.assumed)})."
+            none = f"No command in the search region makes the agent choose {self.foil}"
+            return f"{none} and then delivers what it asks for ({proven(attainable.assumed)})."
         if attainable.total is None:
             tried = {0: "none was", 1: "1 was"}.get(attainable.num_rollouts, f"{attainable.num_rollouts:,} were")
             none = f"No attainable command that makes the agent choose {self.choice} was found"
@@ -492,27 +487,25 @@ class _Words:
         return f"{goal}, ask for {command}{whole}: it {delivery}.{closest}"
 
     def _delivery(self, attainable: Attainable, what: str) -> str:
-        """Return text such as "then delivers exactly that": how the rollouts compare with what was asked for."""
-        follows: Consequence = attainable.consequence  # type: ignore[assignment]
+        """Return text about the rollouts, such as "then delivers exactly that"; `what` names the goal."""
+        result: Consequence = attainable.consequence  # type: ignore[assignment]
         is_exact = attainable.deviation <= EXACT  # type: ignore[operator]
-        outcome, runs = self._outcome(follows), f"{follows.repeats:,} runs"
-        if follows.repeats == 1:
+        outcome, runs = self._outcome(result), f"{result.repeats:,} runs"
+        if result.repeats == 1:
             near = f"{what} to within {100 * DELIVERED:g} % of each objective's range: {outcome}"
             return f"then delivers {f'exactly {what}' if is_exact else near}"
-        if is_exact and not follows.error.any():
+        if is_exact and not result.error.any():
             return f"then delivers exactly {what} in each of {runs}"
-        off = np.abs(follows.achieved - attainable.total[: len(follows.achieved)])  # type: ignore[index]
-        nearly = "nearly " if (off > follows.error + EXACT * self.sizes[: len(off)]).any() else ""
+        off = np.abs(result.achieved - attainable.total[: len(result.achieved)])  # type: ignore[index]
+        nearly = "nearly " if (off > result.error + EXACT * self.sizes[: len(off)]).any() else ""
         return f"then delivers {nearly}{what} on average: {outcome} (mean of {runs} ± standard error)"
 
     def _fewer(self) -> str:
         count, requested = 1 + len(self.answer.alternatives), self.answer.requested
         if requested <= count:
             return ""
-        found = (
-            f"only {count} were found that clearly differ" if count > 1 else "no other was found that clearly differs"
-        )
-        return f"You requested {requested} answers; {found}."
+        several, none = f"only {count} were found that clearly differ", "no other was found that clearly differs"
+        return f"You requested {requested} answers; {several if count > 1 else none}."
 
     def _no_counterfactual(self) -> list[str]:
         """Return the sentences for an answer without a counterfactual: what is proven, and what to do next."""
@@ -538,7 +531,7 @@ class _Words:
         return [f"The search used {spent}.", self.reason, "Try a larger limit."]
 
     def _odds(self) -> str:
-        """Return the margin as a ratio of probabilities."""
+        """Return the sentence that gives the margin as a ratio of probabilities."""
         if self.question.values is not None or not 0 < self.question.kappa <= LARGE_KAPPA:
             return ""
         times = rounded_up(math.exp(self.question.kappa))
@@ -555,7 +548,7 @@ def runs_text(answer: Answer) -> str:
 
 
 def _runs(consequence: Consequence, other: Consequence | None) -> str:
-    """Return the share of several runs that meet the outcome; of a single run, whether the step limit ended it."""
+    """Return a note: the share of several runs that meet the outcome, or that the step limit ended a single run."""
     if share := _share_of_runs(consequence):
         return f" (mean ± standard error; {share})"
     return " (stopped by the step limit)" if other and consequence.finished < other.finished else ""
@@ -564,7 +557,7 @@ def _runs(consequence: Consequence, other: Consequence | None) -> str:
 def _share_of_runs(consequence: Consequence) -> str:
     if consequence.repeats == 1 or consequence.met is None:
         return ""
-    from paretofoil.explanation.influence import likely_share  # it imports scipy.stats, which takes a second
+    from paretofoil.explanation.influence import likely_share  # imports scipy.stats, which takes a second
 
     low, high = likely_share(round(consequence.met * consequence.repeats), consequence.repeats)
     interval = f"{percent(low)} to {percent(high)}"
@@ -576,7 +569,7 @@ def _rollout_notes(new: Consequence, old: Consequence) -> str:
     if new.repeats > 1:
         random = new.error.any() or old.error.any()
         notes.append(f"mean of {new.repeats:,} runs ± standard error" if random else f"in each of {new.repeats:,} runs")
-    if new.finished < old.finished:  # some environments always end by their step limit: that is no news
+    if new.finished < old.finished:  # some environments always end by their step limit
         share = f"in {percent(1 - new.finished)} of them " if new.finished else ""
         notes.append(f"{share}stopped by the step limit")
     return f" ({'; '.join(notes)})" if notes else ""

@@ -1,4 +1,4 @@
-"""The agents of a server: shipped ones, those of the folders and modules it was started with, and uploaded ones."""
+"""The agents of a server: shipped agents, those of the folders and modules in its settings, and uploaded ones."""
 
 import base64
 import binascii
@@ -28,52 +28,50 @@ from paretofoil.web.settings import Settings
 from paretofoil.web.state_policy import StatePolicy
 
 UPLOAD_NAME = re.compile(r"[a-z0-9][a-z0-9-]{0,62}")
-"""Names of uploaded agents: safe as file names and in addresses."""
+"""Names of uploaded agents, which are safe in file names and in addresses."""
 IN_MEMORY = "memory/"
 """Prefix of the address of an agent that exists in this process only."""
-
-
 Shown = Agent | StatePolicy
 """What the page shows: an agent, or a policy with free features of its state."""
 
 
 def load_from(address: str) -> Shown:
-    """Return the agent or policy of an address, which is a folder or module:name."""
+    """Return the agent or policy at an address, which is a folder or module:name."""
     if module_address(address) is None:
         return read_agent(address)
     own = own_object(address)
-    return own if isinstance(own, Agent) else StatePolicy(address, own)
+    return own if isinstance(own, Agent) else StatePolicy(own, address)
 
 
 def check_agent(shown: Shown) -> Agent:
-    """Return an agent, which can be rolled out, or raise an error."""
+    """Return an agent unchanged; raise an error for a policy without an environment."""
     if not isinstance(shown, Agent):
-        raise InvalidInput.expected("an agent with an environment", f"{shown.name}, of which only the policy is known")
+        raise InvalidInput.expected("an agent with an environment", f"{shown.name}, a policy without an environment")
     return shown
 
 
 class AgentStore:
-    """The agents of a server by name. A name always means the same agent while the server runs."""
+    """The agents of a server by name. While the server runs, a name is never used for a second agent."""
 
     def __init__(self, settings: Settings, *, load: bool = True) -> None:
-        """Load the agents of the settings, or start empty."""
+        """Load the agents of the settings; with load=False, start without agents."""
         self.broken: dict[str, str] = {}
-        """Agents that cannot be loaded, and why."""
+        """Agents that cannot be loaded, with the reason for each."""
         self.uploaded: set[str] = set()
         self._deleted: set[str] = set()
-        """Names that are not used again: workers and clients may still hold results about them."""
+        """Names of deleted agents. Workers and clients may still have results about them."""
         self._settings = settings
         self._lock = Lock()
         self._agents: dict[str, tuple[Shown, str]] = {}
-        """Each with its address, from which worker processes load it."""
+        """Each agent with its address, from which worker processes load it."""
         self._uploads: Path | None = None
         if load:
             self._load(settings)
 
     def _load(self, settings: Settings) -> None:
-        listed = {name: str(folder.absolute()) for name, folder in list_agents().items()}
-        required = dict(_name_and_address(given, listed) for given in settings.agents)
-        addresses = dict(required or listed)
+        stored = {name: str(folder.absolute()) for name, folder in list_agents().items()}
+        required = dict(_name_and_address(text, stored) for text in settings.agents)
+        addresses = dict(required or stored)
         addresses |= {name: address for name, address in _in_folders(settings).items() if name not in addresses}
         for name, address in addresses.items():
             try:
@@ -84,7 +82,7 @@ class AgentStore:
                 self.broken[name] = brief_words(error)
 
     def hold(self, agent: Agent) -> str:
-        """Hold an agent that exists in this process only, and return its name here, which another one may have."""
+        """Add an agent that exists in this process only; return its name here, with a number if the name is taken."""
         names = [agent.name, *(f"{agent.name}-{number}" for number in range(2, len(self._agents) + 2))]
         name = next(name for name in names if name not in self._agents or self.shown(name) is agent)
         self._agents[name] = agent, f"{IN_MEMORY}{name}"
@@ -116,7 +114,7 @@ class AgentStore:
     def upload(self, name: str, description: Mapping[str, Any], weights: str) -> None:
         """Add an agent in the library's format. It exists until the server stops.
 
-        Its environment must be one of the catalogue: others take arguments from the file, and may never end.
+        Its environment must be in the catalogue. Others take arguments from the file, and their episodes may never end.
         """
         if not UPLOAD_NAME.fullmatch(name):
             raise InvalidInput.expected("a name of at most 63 lower-case letters, digits and hyphens", brief(name))
@@ -130,10 +128,10 @@ class AgentStore:
             raise InvalidInput.expected("the weights in base64", brief(weights)) from None
         with self._lock:
             if name in self._agents or name in self._deleted:
-                raise Conflict.expected("a name that no agent has, and no deleted agent had", repr(name))
+                raise Conflict.expected("an unused name (those of deleted agents count as used)", repr(name))
             if len(self.uploaded) >= self._settings.uploads:
                 raise Conflict(f"the server already has {len(self.uploaded)} uploaded agents, which is the limit")
-            self._agents = {**self._agents, name: self._write(name, files)}  # other threads may read the old dict
+            self._agents = {**self._agents, name: self._write(name, files)}  # a new dict: others may be reading the old
             self.uploaded.add(name)
 
     def delete(self, name: str) -> None:
@@ -169,17 +167,17 @@ class AgentStore:
             shutil.rmtree(self._uploads, ignore_errors=True)
 
 
-def _name_and_address(given: str, listed: Mapping[str, str]) -> tuple[str, str]:
-    """Return the name and the address of an agent that the server was started with."""
-    address = module_address(given) or listed.get(given)
-    if address is None and not (Path(given) / DESCRIPTION).is_file():
-        expected = f"an agent among {', '.join(listed)}, an agent's folder, or module:name"
-        raise InvalidInput.expected(expected, did_you_mean(given, listed))
-    return module_address(given) or Path(given).name or given, address or str(Path(given).absolute())
+def _name_and_address(text: str, stored: Mapping[str, str]) -> tuple[str, str]:
+    """Return the name and the address of an agent given as name, folder or module:name."""
+    address = module_address(text) or stored.get(text)
+    if address is None and not (Path(text) / DESCRIPTION).is_file():
+        expected = f"an agent among {', '.join(stored)}, an agent's folder, or module:name"
+        raise InvalidInput.expected(expected, did_you_mean(text, stored))
+    return module_address(text) or Path(text).name or text, address or str(Path(text).absolute())
 
 
 def _in_folders(settings: Settings) -> dict[str, str]:
-    """Return the addresses of the agents in the server's folders. The first agent of a name keeps it."""
+    """Return the addresses of the agents in the server's folders. Of agents with one name, the first is used."""
     addresses: dict[str, str] = {}
     for folder in settings.folders:
         if not folder.is_dir():

@@ -1,4 +1,4 @@
-"""The application: what a server holds, its routes and the page."""
+"""The web application: the server's state, its routes and the page."""
 
 import asyncio
 import base64
@@ -24,26 +24,20 @@ from paretofoil.core.options import OptionInfo, describe_options
 from paretofoil.web import models
 from paretofoil.web.agent_store import AgentStore
 from paretofoil.web.documents import agent_document, agent_summary, searches_document
-from paretofoil.web.errors import WorkerFailure
+from paretofoil.web.errors import STATUSES, Busy, WorkerFailure
 from paretofoil.web.guard import Guard, respond
 from paretofoil.web.jobs import JobQueue
 from paretofoil.web.models import Command, Seed, Step
-from paretofoil.web.pool import (
-    NICENESS,
-    QUICK_TASKS_PER_PROCESS,
-    TASKS_PER_PROCESS,
-    QuickWorker,
-    Worker,
-    WorkerProcess,
-)
+from paretofoil.web.pool import NICENESS, QUICK_TASKS_PER_PROCESS, TASKS_PER_PROCESS, Worker, WorkerProcess, encode_task
 from paretofoil.web.settings import Settings
 from paretofoil.web.user_study.plan import read_user_study
 from paretofoil.web.user_study.session import UserStudySession, study_router
+from paretofoil.web.worker import RESULT
 
 ABOUT = """
-Questions to command-conditioned agents: why this action, and not that one? Responses hold the library's JSON.
+Questions to command-conditioned agents: why this action, and not that one? Responses contain the library's JSON.
 
-Errors are `{"error": "one sentence"}`.
+Errors have the form `{"error": "one sentence"}`.
 """
 Responses = dict[int | str, dict[str, Any]]
 ERRORS: Responses = {
@@ -56,23 +50,29 @@ LIBRARY_JSON: Responses = {
 }
 FINISHED_JOB: Responses = {200: {"model": models.JobStatus, "description": "The job"}}
 NEW_JOB: Responses = {**FINISHED_JOB, 202: {"model": models.JobStatus, "description": "The job has started"}}
+MAX_QUICK_TASKS = 256
+"""Largest number of waiting quick tasks."""
+QUICK_SECONDS = 60.0
+"""Time limit of a quick task."""
 MIME_TYPES = {".js": "text/javascript", ".css": "text/css", ".svg": "image/svg+xml"}
-"""Set here, since some machines have other types, and browsers then refuse to run the scripts."""
+"""Set here because some machines define other types, with which browsers refuse to run the scripts."""
 
 
 class Server:
-    """Settings, agents, workers and user study that all routes share."""
+    """The settings, agents, workers and user study that all routes share."""
 
     def __init__(self, settings: Settings, agents: AgentStore, quick: Worker, workers: Sequence[Worker]) -> None:
         """Load the user study."""
         study = None if settings.study is None else read_user_study(settings.study)
         self.settings, self.agents = settings, agents
-        self.quick, self.jobs = QuickWorker(quick), JobQueue(settings, workers)
+        self.quick, self.jobs = quick, JobQueue(settings, workers)
+        self._turn, self._waiting = asyncio.Lock(), 0
+        """The turn of a quick task, and the number of quick tasks that wait or run."""
         self.study = None if study is None else UserStudySession(study, self.agents.agent, settings.replies_path)
 
     @classmethod
     def of_processes(cls, settings: Settings) -> "Server":
-        """Return a server with its agents loaded and one process for each worker."""
+        """Return a server that has loaded its agents and has a process for each worker."""
         quick = WorkerProcess(settings, niceness=0, tasks_per_process=QUICK_TASKS_PER_PROCESS)
         workers = [
             WorkerProcess(settings, niceness=NICENESS, tasks_per_process=TASKS_PER_PROCESS)
@@ -83,28 +83,48 @@ class Server:
     async def start(self) -> None:
         """Start the workers."""
         with suppress(WorkerFailure):  # the first task tries again
-            await self.quick.process.start()
+            await self.quick.start()
         await self.jobs.start()
 
     async def run_quick(self, kind: str, request: dict[str, Any]) -> bytes:
-        """Return the result of a quick task about the request's agent, as JSON."""
-        return await self.quick.run(kind, self.agents.address(request["agent"]), request)
+        """Run a quick task about the agent of a request, and return its result as JSON, or raise its error.
+
+        Quick tasks run one after another, without blocking the event loop.
+        """
+        task = encode_task(kind, self.agents.address(request["agent"]), request)
+        if self._waiting >= MAX_QUICK_TASKS:
+            raise Busy(f"the server has {MAX_QUICK_TASKS} requests waiting; please try again in a few seconds")
+        self._waiting += 1
+        try:
+            async with self._turn:
+                outcome, line = await self.quick.run(task, lambda progress: None, QUICK_SECONDS)
+        except WorkerFailure as error:
+            raise Busy(str(error)) from None
+        finally:
+            self._waiting -= 1
+        if outcome == RESULT:
+            return line
+        failure = json.loads(line)
+        if failure["status"] >= 500:
+            raise RuntimeError(failure["error"])
+        kinds = {status: error for error, status in STATUSES.items()}
+        raise kinds.get(failure["status"], InvalidInput)(failure["error"])
 
     async def close(self) -> None:
         await self.jobs.close()
-        await self.quick.process.close()
+        await self.quick.close()
         self.agents.close()
         if self.study is not None:
             self.study.close()
 
 
 def create_app(settings: Settings | None = None) -> FastAPI:
-    """Return the application. It loads its agents now; workers start and stop with its lifespan."""
+    """Return the application with its agents loaded. Its workers start and stop with its lifespan."""
     return app_of(Server.of_processes(settings or Settings()))
 
 
 def app_of(server: Server) -> FastAPI:
-    """Return the application of a server, which starts and stops with the application's lifespan."""
+    """Return the application of a server. The server starts and stops with the lifespan of the application."""
 
     @asynccontextmanager
     async def lifespan(app: FastAPI) -> AsyncIterator[None]:
@@ -164,7 +184,7 @@ _COMMAND = Query(examples=[["8,-8"]], description="Numbers, separated by commas.
 @router.get("/health", tags=["server"])
 async def health(server: ServerDep, response: Response) -> models.Health:
     """Return the version, the number of jobs, and the problems of the workers."""
-    problems, quick = server.jobs.problems, server.quick.process.problem
+    problems, quick = server.jobs.problems, server.quick.problem
     failing = quick is not None or len(problems) == len(server.jobs.workers)
     response.status_code = 503 if failing else 200
     return models.Health(
@@ -190,7 +210,7 @@ async def show_agent(name: Name, server: ServerDep) -> dict[str, Any]:
 
 @router.get("/agents/{name}/picture.png", response_class=Response, responses=PNG, tags=["agents"])
 async def show_environment(name: Name, server: ServerDep) -> Response:
-    """Return a picture of the agent's environment at the start."""
+    """Return a picture of the agent's environment before the first step."""
     return await _picture(server, "start-picture", {"agent": name})
 
 
@@ -216,19 +236,19 @@ async def list_searches() -> list[dict[str, Any]]:
 
 @router.get("/options", tags=["questions"])
 async def list_options() -> list[OptionInfo]:
-    """List the options of a question. The page's form is derived from it."""
+    """List the options of a question. The page's form is derived from this list."""
     return list(describe_options())
 
 
 @router.post("/folded", response_class=Response, responses=LIBRARY_JSON, tags=["agents"])
 async def fold(request: models.FoldedRequest, server: ServerDep) -> Response:
-    """Return the policy at a state as a small network of the command, which the page computes."""
+    """Return the policy at a state as a small network of the command, which the page evaluates."""
     return _json(await server.run_quick("folded", request.model_dump()))
 
 
 @router.post("/probabilities", response_class=Response, responses=LIBRARY_JSON, tags=["agents"])
 async def list_probabilities(request: models.ProbabilitiesRequest, server: ServerDep) -> Response:
-    """Return the probabilities of the actions at a state under each command. The page uses it for black boxes."""
+    """Return the probabilities of the actions at a state under each command. The page needs them for black boxes."""
     return _json(await server.run_quick("probabilities", request.model_dump()))
 
 
@@ -242,7 +262,7 @@ async def roll_out(request: models.EpisodeRequest, server: ServerDep) -> Respons
 async def roll_on(request: models.ConsequenceRequest, server: ServerDep) -> Response:
     """Return the rest of an episode after another command is issued, and what that command achieves.
 
-    In a stochastic environment `consequence` holds means over many runs; `episode` is one of these runs.
+    In a stochastic environment, `consequence` has means over many runs, and `episode` is one of these runs.
     """
     return _json(await server.run_quick("consequence", request.model_dump()))
 
@@ -257,7 +277,7 @@ async def show_step(
     since: Annotated[Step | None, Query()] = None,
     issued: Annotated[Command | None, _SPLIT, _COMMAND] = None,
 ) -> Response:
-    """Return the picture of a step. If given, the command `issued` replaces `command` from step `since` on."""
+    """Return the picture of a step. The command `issued`, if there is one, replaces `command` from step `since` on."""
     if (since is None) != (issued is None):
         raise InvalidInput.expected("both since and issued, or neither", f"since={since} and issued={issued}")
     fields = {"agent": agent, "command": command, "seed": seed, "step": step, "since": since, "issued": issued}
@@ -266,16 +286,16 @@ async def show_step(
 
 @router.post("/answers", response_class=Response, responses=NEW_JOB, tags=["questions"])
 async def ask(request: models.AnswerRequest, server: ServerDep) -> Response:
-    """Ask why not the foil: the smallest change of the command that makes the agent choose it.
+    """Ask for the smallest change of the command that makes the agent choose the foil.
 
-    The result holds the library's `answer`, its `sentence` and `paragraph`, and `python`: lines that give the same.
+    The result has the library's `answer`, its `sentence` and `paragraph`, and `python`, lines that compute the answer.
     """
     return await _submit(server, "answer", "check-answer", request)
 
 
 @router.post("/flip-maps", response_class=Response, responses=NEW_JOB, tags=["questions"])
 async def map_flips(request: models.FlipMapRequest, server: ServerDep) -> Response:
-    """Ask about every step of an episode and every foil. Answers appear in `partial` while the job runs."""
+    """Ask about every step of an episode and every foil. Finished answers are in `partial` while the job runs."""
     return await _submit(server, "flip-map", "check-steps", request)
 
 
@@ -283,16 +303,16 @@ async def map_flips(request: models.FlipMapRequest, server: ServerDep) -> Respon
 async def measure_influence(request: models.InfluenceRequest, server: ServerDep) -> Response:
     """Measure how much the command matters: for each step, the share of commands under which each action is chosen.
 
-    Steps appear in `partial` while the job runs; `seconds` is the time limit of each step.
+    Finished steps are in `partial` while the job runs. `seconds` is the time limit per step.
     """
     return await _submit(server, "influence", "check-steps", request)
 
 
 @router.post("/atlases", response_class=Response, responses=NEW_JOB, tags=["questions"])
 async def map_outcomes(request: models.AtlasRequest, server: ServerDep) -> Response:
-    """Return the proven outcome of every command, as a map, for an agent with two objectives.
+    """Return the proven outcome of every command as a map, for an agent with two objectives.
 
-    `winners` holds the number of the outcome of each pixel in base64, row by row from the top; 255 is undecided.
+    `winners` has the number of the outcome of each pixel in base64, row by row from the top; 255 means undecided.
     """
     return await _submit(server, "atlas", "check-atlas", request)
 
@@ -305,14 +325,14 @@ async def show_job(key: JobKey, server: ServerDep) -> Response:
 
 @router.delete("/jobs/{key}", response_class=Response, responses=FINISHED_JOB, tags=["questions"])
 async def cancel_job(key: JobKey, ticket: Annotated[str, Query(max_length=200)], server: ServerDep) -> Response:
-    """Stop waiting for a job, with the ticket that came with it. It is stopped if no other client waits for it."""
+    """Give back the ticket that came with a job. The job is stopped if no other client waits for it."""
     return _json(server.jobs.cancel(key, ticket).to_json())
 
 
 async def _submit(
     server: Server, kind: str, check: str, request: models.EpisodeRequest | models.AtlasRequest
 ) -> Response:
-    """Check a question immediately, and return its job."""
+    """Check a question in a quick task, and return its job."""
     fields = json.loads(await server.run_quick(check, request.model_dump(mode="json")))
     job, ticket = server.jobs.submit(kind, server.agents.address(request.agent), fields)
     return _json(job.to_json(ticket), 200 if ticket is None else 202)
@@ -323,6 +343,6 @@ def _json(content: bytes, status: int = 200) -> Response:
 
 
 async def _picture(server: Server, kind: str, request: dict[str, Any]) -> Response:
-    """Return a picture that browsers may cache for a short time."""
+    """Return a picture that browsers may cache for ten minutes."""
     png = base64.b64decode(json.loads(await server.run_quick(kind, request)))
     return Response(png, media_type="image/png", headers={"Cache-Control": "private, max-age=600"})

@@ -1,4 +1,4 @@
-"""A cache with a limit in bytes. The entry that was not used for the longest time is dropped first."""
+"""A cache with a limit in bytes. The least recently used entry is dropped first."""
 
 from collections import OrderedDict
 from typing import Generic, TypeVar
@@ -6,11 +6,11 @@ from typing import Generic, TypeVar
 Value = TypeVar("Value")
 
 ENTRY_BYTES = 500
-"""Memory that an entry takes beside its value: the key and the objects around it."""
+"""Memory of an entry in addition to its value: the key and the objects that hold it."""
 
 
 class SizedCache(Generic[Value]):
-    """Values by key, within a limit in bytes. Use it from one thread."""
+    """Values by key, within a limit in bytes. It is not safe to use from several threads."""
 
     def __init__(self, limit: int) -> None:
         self.limit = limit

@@ -1,4 +1,4 @@
-"""How the server listens: limits on connections and on their time, which uvicorn itself does not have."""
+"""The HTTP server, with limits on the number and the time of connections that uvicorn does not have."""
 
 import json
 import signal
@@ -14,7 +14,7 @@ from uvicorn.protocols.http.h11_impl import H11Protocol
 from paretofoil.web.guard import HEADERS
 
 MAX_CONNECTIONS = 400
-"""With the pipes of 256 workers they stay below 1,024 open files, the usual limit of a process."""
+"""Largest number of connections: with the pipes of 256 workers, below 1,024 open files, the usual limit."""
 HEAD_SECONDS = 10.0
 """Time limit for receiving the request line and the headers."""
 REQUEST_SECONDS = 300.0
@@ -22,10 +22,10 @@ REQUEST_SECONDS = 300.0
 
 
 class LimitedProtocol(H11Protocol):
-    """A connection with time limits. If there are too many, the connection that has been idle longest is closed."""
+    """A connection with time limits. If there are too many, the one that has been idle longest is closed."""
 
     _idle_since: float | None = None
-    """When it began to wait for a request; None while it has one."""
+    """When the connection began to wait for a request; None while it has one."""
     _timer: TimerHandle | None = None
 
     def connection_made(self, transport: Transport) -> None:  # type: ignore[override]
@@ -49,7 +49,7 @@ class LimitedProtocol(H11Protocol):
         super().connection_lost(exc)
 
     def _follow(self) -> None:
-        """Start a time limit when the connection begins to wait for a request, and when it has received the head."""
+        """Set a time limit when the connection begins to wait for a request, and when it has received the headers."""
         has_request = self.conn.their_state is not h11.IDLE
         if has_request and self._idle_since is not None:
             self._idle_since = None
@@ -64,10 +64,10 @@ class LimitedProtocol(H11Protocol):
         self._timer = None if seconds is None else self.loop.call_later(seconds, self.transport.abort)
 
     def send_400_response(self, msg: str) -> None:
-        """Refuse data that is not HTTP with the same response as the guard: JSON and the security headers."""
+        """Refuse data that is not HTTP with a response like those of the guard: JSON, and the security headers."""
         if self.conn.our_state in (h11.IDLE, h11.SEND_RESPONSE):
             headers = {**HEADERS, "Content-Type": "application/json", "Connection": "close"}
-            body = json.dumps({"error": f"expected an HTTP request, got another one ({msg})"}).encode()
+            body = json.dumps({"error": f"expected an HTTP request, got other data ({msg})"}).encode()
             response = h11.Response(status_code=400, headers=list(headers.items()), reason=b"Bad Request")
             for event in (response, h11.Data(data=body), h11.EndOfMessage()):
                 self.transport.write(self.conn.send(event) or b"")
@@ -77,14 +77,9 @@ class LimitedProtocol(H11Protocol):
 def run_server(app: FastAPI, listening: socket.socket) -> None:
     """Serve the application until the process gets SIGINT, SIGTERM or SIGHUP."""
     config = uvicorn.Config(
-        app,
-        http=LimitedProtocol,
-        ws="none",
-        log_level="warning",
-        server_header=False,
-        timeout_graceful_shutdown=3,
+        app, http=LimitedProtocol, ws="none", log_level="warning", server_header=False, timeout_graceful_shutdown=3
     )
     server = uvicorn.Server(config)
-    if hasattr(signal, "SIGHUP") and signal.getsignal(signal.SIGHUP) is signal.SIG_DFL:  # `nohup` ignores it
+    if hasattr(signal, "SIGHUP") and signal.getsignal(signal.SIGHUP) is signal.SIG_DFL:  # not under `nohup`
         signal.signal(signal.SIGHUP, lambda number, frame: server.handle_exit(signal.SIGTERM, frame))
     server.run(sockets=[listening])

@@ -1,4 +1,4 @@
-"""Agents, episodes and policies as JSON documents for the page: the library's own JSON, with texts and links added.
+"""Agents, episodes and policies as JSON documents for the page: the library's JSON with texts and links added.
 
 `page/js/types.d.ts` declares their fields.
 """
@@ -32,7 +32,7 @@ from paretofoil.web.state_policy import StatePolicy, as_state
 
 
 def agent_summary(store: AgentStore, name: str) -> dict[str, Any]:
-    """Return what the list of agents shows of an agent, or of a policy with free features, which has no environment."""
+    """Return the entry of an agent, or of a policy with free features, in the list of agents."""
     agent = store.shown(name)
     objectives = [asdict(objective) for objective in agent.space.objectives]  # type: ignore[arg-type]
     both = {"name": name, "objectives": objectives, "actions": list(foil_names(agent))}
@@ -55,7 +55,7 @@ def agent_summary(store: AgentStore, name: str) -> dict[str, Any]:
 
 
 def agent_document(store: AgentStore, name: str) -> dict[str, Any]:
-    """Return the description of an agent for the page; what a policy with free features does not have is empty."""
+    """Return the description of an agent for the page. Fields that a policy with free features lacks are empty."""
     agent = store.shown(name)
     space = agent.space
     document = {
@@ -93,7 +93,7 @@ def agent_document(store: AgentStore, name: str) -> dict[str, Any]:
 
 
 def foil_names(agent: Shown) -> tuple[str, ...]:
-    """Return the actions that a foil can name; for continuous ones, more and less of each dimension."""
+    """Return the names of foils: the actions; for continuous actions, more and less of each dimension."""
     return agent.actions if agent.actor is None else direction_names(agent.actions)
 
 
@@ -105,14 +105,14 @@ def _amounts(space: ActionSpace) -> list[dict[str, Any]]:
 
 
 def has_atlas(agent: Agent) -> bool:
-    """Return whether the outcome of every command can be proven, and drawn as a map."""
+    """Return whether the outcomes of all commands can be proven and drawn as a map."""
     return agent.space.dim == 2 and not (agent.space.simplex or agent.environment.stochastic) and is_provable(agent)
 
 
 def cells_document(agent: Agent) -> list[dict[str, Any]]:
-    """Return the cells that an outcome can name, "(3, 4)", and where each is on the picture.
+    """Return the cells that an outcome can name, such as "(3, 4)", with their places in the picture.
 
-    It is empty if the environment has no such cells, or if several are at the same place of the picture.
+    The list is empty if the environment has no such cells, or if several have one place in the picture.
     """
     entry = agent.environment
     if not entry.finite or place_of(entry, {"state": 0}) is None:
@@ -127,7 +127,7 @@ def cells_document(agent: Agent) -> list[dict[str, Any]]:
 
 
 def searches_document() -> list[dict[str, Any]]:
-    """Return the searches by name."""
+    """Return the name, description and requirements of each search."""
     loaded = [(method, method.load()) for method in methods()]
     return [{"name": m.name, "about": m.summary, "needs": kind.access, "proves": kind.proves} for m, kind in loaded]
 
@@ -150,7 +150,7 @@ def episode_document(agent: Agent, spec: EpisodeSpec, episode: Episode) -> dict[
     rewards = agent.space.objectives[: len(episode.achieved)]
     delivered: bool | None = None  # preferences ask for no return
     if not agent.space.simplex:
-        whole = episode.command + episode[0].collected  # of the whole episode, if this is the rest of one
+        whole = episode.command + episode[0].collected  # the command for the whole episode, if this is the rest of one
         scale = agent.space.scale[: len(rewards)]
         delivered = bool((np.abs(episode.achieved - whole[: len(rewards)]) <= DELIVERED * scale).all())
     return {
@@ -164,7 +164,7 @@ def episode_document(agent: Agent, spec: EpisodeSpec, episode: Episode) -> dict[
 
 
 def consequence_document(cache: EpisodeCache, agent: Agent, spec: EpisodeSpec) -> dict[str, Any]:
-    """Return the rest of an episode after another command is issued, and what that command achieves on average."""
+    """Return the rest of an episode after another command is issued, and the mean outcome of that command."""
     decision = cache.decision(agent, spec.original, spec.since or 0)
     outcome = consequence(agent, decision, as_command(agent, spec.issued or ()), seed=spec.seed)
     rest = episode_document(agent, spec, cache.episode(agent, spec))
@@ -172,15 +172,16 @@ def consequence_document(cache: EpisodeCache, agent: Agent, spec: EpisodeSpec) -
 
 
 def command_text(space: CommandSpace, command: np.ndarray) -> str:
-    """Return "8 treasure in 8 steps", or for preferences "0.25 fuel and 0.75 ore"."""
+    """Return a command as text: "8 treasure in 8 steps", or for preferences "0.25 fuel and 0.75 ore"."""
     return quantities(space.command_objectives, command, space.low, space.high)
 
 
 def folded_document(agent: Shown, state: Any) -> dict[str, Any]:
-    """Return the policy at a state as a small network whose only input is the command; the page evaluates it.
+    """Return the policy at a state as a small network whose only input is the command. The page evaluates it.
 
-    It is the network that proofs bound, in float32: affine layers in order, with activations between them. Weights
-    are (outputs, inputs), row by row, in base64. The outputs are logits, or amounts of continuous actions.
+    It is the network that proofs bound, in float32: a sequence of affine layers, with activations between them. A
+    matrix of weights (outputs, inputs) is stored row by row in base64. The outputs are logits, or amounts of continuous
+    actions.
     """
     policy = agent.policy
     if not isinstance(policy, WhiteBoxPolicy | WhiteBoxActor):
@@ -206,8 +207,8 @@ def folded_document(agent: Shown, state: Any) -> dict[str, Any]:
 
 
 def check_state(agent: Shown, state: Any) -> np.ndarray:
-    """Return a state of the right length as float32. Numbers beyond float32 are refused."""
-    size = agent.state_size if isinstance(agent, StatePolicy) else agent.environment.observation_size
+    """Return a state of the right length as float32; raise an error for numbers that float32 cannot hold."""
+    size = agent.features.size if isinstance(agent, StatePolicy) else agent.environment.observation_size
     return as_state(as_vector(state, "the state", size))
 
 

@@ -16,14 +16,16 @@ from paretofoil.envs.pictures import picture_of
 from paretofoil.web.cache import SizedCache
 
 EPISODES_BYTES = 64 << 20
+"""Memory limit of the cached episodes."""
 DECISION_BYTES = 2000
-"""Memory that a decision takes beside its state, with the snapshot of the environment."""
+"""Memory of a decision with the snapshot of the environment, without its state."""
 PICTURES_BYTES = 32 << 20
+"""Memory limit of the cached pictures."""
 
 
 @dataclass(frozen=True)
 class EpisodeSpec:
-    """An episode of an agent: the command and the seed, and another command that is issued from some step on."""
+    """What determines an episode: agent, command, seed, and optionally another command issued at a later step."""
 
     agent: str
     """The agent's name on this server."""
@@ -35,7 +37,7 @@ class EpisodeSpec:
 
     @property
     def original(self) -> "EpisodeSpec":
-        """The episode in which no other command is issued."""
+        """The episode without the other command."""
         return EpisodeSpec(self.agent, self.command, self.seed)
 
     def picture_link(self, step: int) -> str:
@@ -50,7 +52,7 @@ def comma_separated(command: Iterable[float]) -> str:
 
 
 class EpisodeCache:
-    """Episodes and PNG pictures by `EpisodeSpec`. Environments draw with global state: use it from one thread."""
+    """Episodes and PNG pictures by `EpisodeSpec`. Use it from one thread: environments draw with global state."""
 
     def __init__(self) -> None:
         self._episodes: SizedCache[Episode] = SizedCache(EPISODES_BYTES)
@@ -77,14 +79,14 @@ class EpisodeCache:
         return self._picture(f"start of {agent.environment.name}", lambda: picture_of(agent.environment))
 
     def picture(self, agent: Agent, spec: EpisodeSpec, step: int) -> bytes:
-        """Return the picture of a step. The step after the last decision shows the end."""
+        """Return the picture of a step. The step after the last decision is the end of the episode."""
 
         def draw() -> np.ndarray:
             episode = self.episode(agent, spec)
             index = _index(episode, step, last=len(episode))
             snapshot: Any = episode[index].snapshot if index < len(episode) else episode.end
             if snapshot is None and index:  # without a snapshot, the start is drawn
-                raise InvalidInput.expected("an environment that can be copied", agent.environment.name)
+                raise InvalidInput.expected("an environment that can be copied, for a picture", agent.environment.name)
             return picture_of(agent.environment, snapshot)
 
         return self._picture(f"{step} of {spec}", draw)

@@ -1,23 +1,23 @@
-"""Errors of the server. Worker processes import this module: keep FastAPI out of it."""
+"""Errors of the server. Worker processes import this module, so it must not import FastAPI."""
 
 from paretofoil.core.errors import InvalidInput
 
 
 class NotFound(InvalidInput):
-    """The request names something that does not exist."""
+    """A request for something that does not exist."""
 
 
 class Conflict(InvalidInput):
-    """The request clashes with something that exists."""
+    """A request that is in conflict with something that exists."""
 
 
 class Busy(Exception):
-    """The queue is full."""
+    """The server cannot handle a request now; the client should try again."""
 
 
 class WorkerFailure(Exception):
-    """A worker process ended during a task; the message says why."""
+    """A worker ended or was stopped before its task was finished; the message says why."""
 
 
 STATUSES: dict[type[InvalidInput], int] = {NotFound: 404, Conflict: 409}
-"""HTTP statuses of errors; that of all others is 422."""
+"""HTTP statuses of errors. That of any other `InvalidInput` is 422."""

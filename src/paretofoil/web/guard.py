@@ -1,7 +1,7 @@
 """The guard in front of the application: it refuses foreign and oversized requests and adds security headers.
 
-A page of another site can make a visitor's browser send requests to a server on the same machine. The guard recognises
-them by headers that pages cannot forge: the host, the origin, and what the browser says about the site.
+A page of another site can make a visitor's browser send requests to a server on the visitor's machine. The guard
+recognises such requests by headers that pages cannot forge: Host, Origin and Sec-Fetch-Site.
 """
 
 import asyncio
@@ -39,33 +39,34 @@ HEADERS = {
     "Permissions-Policy": "camera=(), geolocation=(), microphone=()",
 }
 BODY_BYTES = 64 << 10
+"""Largest length of a body."""
 LONGER_BODIES = {"/api/agents": 8 << 20, "/api/folded": 1 << 20, "/api/probabilities": 1 << 20}
-"""Limits of the bodies that may be longer: uploads, and states and commands."""
+"""Largest lengths of bodies that may be longer: uploads, and states and commands."""
 ALL_BODIES_BYTES = 64 << 20
-"""Bodies that the server holds at the same time."""
+"""Largest total length of the bodies that the server holds at one time."""
 MAX_ITEMS = 120_000
-"""Lists, objects and items of a body. To parse them takes a few hundredths of a second."""
+"""Largest number of lists, objects and items in a body. Parsing them takes a few hundredths of a second."""
 BODY_SECONDS = 30.0
 """Time limit for receiving a body."""
 RETRY_SECONDS = 5
-"""When to try again after the server was busy."""
+"""Seconds after which a client of a busy server should try again."""
 LOG = logging.getLogger(__name__)
 
 
 class Guard:
-    """Middleware in front of the application. It reads the body, within limits, and checks that it is JSON."""
+    """Middleware in front of the application. It reads the body within limits, and checks that the body is JSON."""
 
     def __init__(self, app: ASGIApp, settings: Settings) -> None:
         self._app, self._settings = app, settings
         self._num_bytes = 0
-        """Of all bodies that are held now."""
+        """Length of all bodies that the server holds now."""
 
     async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
-        if scope["type"] != "http":  # the start and the end of the server
+        if scope["type"] != "http":  # the messages about the lifespan of the server
             await self._app(scope, receive, send)
             return
         body, send = bytearray(), _with_headers(scope, send)
-        # The page's files are small: parts of them, and the errors of ill-formed ranges, are not needed.
+        # Files are always sent whole: they are small, and malformed ranges would raise errors.
         scope["headers"] = [(name, value) for name, value in scope["headers"] if name != b"range"]
         try:
             self._refuse_foreign(scope, Headers(scope=scope))
@@ -85,13 +86,13 @@ class Guard:
             raise HTTPException(400, f"expected this server's own name as host, got {brief(host)}")
         site = headers.get("sec-fetch-site", "none")
         if scope["path"].startswith("/api") and site not in ("none", "same-origin"):
-            raise HTTPException(403, f"expected a request from this server's own page, got one that is {brief(site)}")
+            raise HTTPException(403, f"expected a request from this server's own page, got one of a {brief(site)} page")
         origin = headers.get("origin")
         if origin is not None and origin.partition("://")[2] != host:
             raise HTTPException(403, f"expected a request from this server's own page, got one from {brief(origin)}")
 
     async def _read_body(self, scope: Scope, receive: Receive, body: bytearray) -> None:
-        """Add the request's body to `body`."""
+        """Append the request's body to `body`."""
         content_type = Headers(scope=scope).get("content-type", "")
         if content_type.partition(";")[0].strip().lower() != "application/json":
             raise HTTPException(415, f"expected a body of type application/json, got {brief(content_type)}")
@@ -102,23 +103,24 @@ class Guard:
                     body += part
                     self._num_bytes += len(part)
                     if len(body) > limit:
-                        raise HTTPException(413, f"expected a body of at most {limit:,} bytes")
+                        raise HTTPException(413, f"expected a body of at most {limit:,} bytes, got a longer one")
                     if self._num_bytes > ALL_BODIES_BYTES:
                         raise Busy("the server is receiving too many long requests; please try again in a few seconds")
         except TimeoutError:
-            raise HTTPException(408, f"expected the whole body within {BODY_SECONDS:g} seconds") from None
+            got = f"{len(body):,} bytes of an unfinished body"
+            raise HTTPException(408, f"expected the whole body within {BODY_SECONDS:g} seconds, got {got}") from None
         num_items = sum(map(body.count, (b",", b"[", b"{")))
         if num_items > MAX_ITEMS:
             raise HTTPException(413, f"expected a body of at most {MAX_ITEMS:,} items, got {num_items:,}")
-        # It refuses what JSON does not have, such as NaN, and deep nesting.
+        # Refuses deep nesting, and values that JSON does not have, such as NaN.
         await asyncio.to_thread(read_document, bytes(body), "the body")
 
 
 def is_own_host(host: str, settings: Settings) -> bool:
     """Return whether a Host header names this server.
 
-    A server that other machines can reach does not know all of its addresses. It accepts every IP address, since an
-    attacker's site always has a name.
+    A server that other machines can reach does not know all of its addresses. It accepts every IP address, because the
+    site of an attacker always has a name.
     """
     try:
         name = urlsplit(f"//{host}").hostname or ""
@@ -130,7 +132,7 @@ def is_own_host(host: str, settings: Settings) -> bool:
 
 
 def _replay(body: bytes, receive: Receive) -> Receive:
-    """Return a receive function that replays the body that was read, then passes on later messages."""
+    """Return a receive function that returns the body that was read, and then later messages."""
     messages: list[Message] = [{"type": "http.request", "body": body, "more_body": False}]
 
     async def receive_again() -> Message:
@@ -156,15 +158,15 @@ def response_to(error: Exception, scope: Scope) -> JSONResponse:
     status, message, headers = 500, "internal error; the server's log has the details", dict[str, str]()
     if isinstance(error, HTTPException):
         expected = {404: "an address of this server", 405: "another method for this address"}.get(error.status_code)
-        given = f"{scope['method']} {brief(scope['path'])}"
-        message = error.detail if expected is None else f"expected {expected}, got {given}"
+        got = f"{scope['method']} {brief(scope['path'])}"
+        message = error.detail if expected is None else f"expected {expected}, got {got}"
         status, headers = error.status_code, dict(error.headers or {})
     elif isinstance(error, RequestValidationError):
         first = error.errors()[0]
         status, message = 422, first_problem([{**first, "loc": first["loc"][1:]}])
     elif isinstance(error, Busy | StoreError):
         status, message, headers = 503, str(error), {"Retry-After": str(RETRY_SECONDS)}
-        if isinstance(error, StoreError):  # it names the file
+        if isinstance(error, StoreError):  # its message names the file, which clients need not know
             LOG.error("%s", error)
             message = "the server cannot store replies now; please try again in a few seconds"
     elif isinstance(error, InvalidInput):
@@ -175,5 +177,5 @@ def response_to(error: Exception, scope: Scope) -> JSONResponse:
 
 
 async def respond(request: Request, error: Exception) -> JSONResponse:
-    """Return the response to an error that FastAPI would handle itself. The guard handles all other errors."""
+    """Return the response to an error that FastAPI would otherwise handle. The guard handles all other errors."""
     return response_to(error, request.scope)

@@ -1,4 +1,4 @@
-"""What a first-time visitor of the page is told and shown about each environment of the catalogue."""
+"""An introduction to each environment of the catalogue for first-time visitors of the page."""
 
 from dataclasses import dataclass
 
@@ -8,12 +8,12 @@ class Guide:
     """The rules of an environment in a few words, and the question that the page opens first."""
 
     rules: str
-    """What happens there, what the agent is asked for, and what the numbers mean."""
+    """What happens in the environment, what the agent is asked for, and what the numbers mean."""
     command: tuple[float, ...]
     step: int
-    """A step at which a small change of the command leads to another action, by the flip map of the shipped agent."""
+    """A step at which a small change of the command leads to another action, in the flip map of the shipped agent."""
     best: tuple[str, ...] = ()
-    """For each objective, a name of the goal that is best in it; empty or "": "Most ..." or "Least ..."."""
+    """For each objective, the name of the command that is best in it. Without a name, the page writes "Most ..."."""
 
 
 GUIDES = {
@@ -75,4 +75,4 @@ GUIDES = {
         ("No flooding", ""),
     ),
 }
-"""By the name of the environment."""
+"""The guides by the name of the environment."""

@@ -1,4 +1,4 @@
-"""The job queue: questions that take time. Each is computed once, by one worker, for everybody who asks it."""
+"""The job queue for questions that take time. Equal questions of several clients are one job of one worker."""
 
 import asyncio
 import hashlib
@@ -23,46 +23,47 @@ State = Literal["waiting", "running", "done", "cancelled", "failed"]
 JOB_SECONDS = 600.0
 """Time limit of a job, whatever its request says."""
 IDLE_SECONDS = 1.0
-"""How often an idle worker is checked."""
+"""Seconds between checks of an idle worker."""
 MAX_CLIENTS = 1000
-"""Clients that may wait for the same job."""
+"""Largest number of clients that may wait for one job."""
 LOG = logging.getLogger(__name__)
 
 
 @dataclass(eq=False)
 class Job:
-    """One question."""
+    """A question, its state and its result."""
 
     key: str
     kind: str
     task: bytes
     tickets: set[str] = field(default_factory=set)
-    """One for each client that waits for it. The job stops when the last one cancels."""
+    """One for each client that waits for the job. The job stops when the last one is given back."""
     state: State = "waiting"
     progress: float | None = None
     partial: list[Any] = field(default_factory=list)
-    """Results so far."""
+    """The results so far."""
     partial_bytes: int = 0
+    """Length of the JSON of these results."""
     result: bytes | None = None
-    """JSON, as the worker wrote it."""
+    """The JSON that the worker wrote."""
     error: str | None = None
     worker: Worker | None = None
 
     def to_json(self, ticket: str | None = None) -> bytes:
-        """Return the job as JSON, with the ticket of one client. The result is copied, not parsed."""
+        """Return the job as JSON with the ticket of one client. The result is inserted without parsing it."""
         names = ("kind", "state", "progress", "partial", "error")
         fields = {"job": self.key, "ticket": ticket, **{name: getattr(self, name) for name in names}}
         return f'{write_document(fields)[:-1]}, "result": '.encode() + (self.result or b"null") + b"}"
 
 
 class JobQueue:
-    """Jobs that wait, jobs that run, the workers that run them, and recent results. It belongs to one event loop."""
+    """Waiting and running jobs, the workers that run them, and recent results. Use it in one event loop."""
 
     def __init__(self, settings: Settings, workers: Sequence[Worker]) -> None:
         self._settings, self.workers = settings, workers
         self._changed = asyncio.Event()
         self._open: dict[str, Job] = {}
-        """Waiting and running jobs, first come, first served."""
+        """Waiting and running jobs by key, in the order in which they were submitted."""
         self._finished: SizedCache[Job] = SizedCache(settings.memory)
         self._serving: list[asyncio.Task[None]] = []
 
@@ -87,7 +88,7 @@ class JobQueue:
     def submit(self, kind: str, address: str, request: Mapping[str, Any]) -> tuple[Job, str | None]:
         """Return the job of a request, and the ticket that cancels the job (None if the job is done).
 
-        A request that was made before has the same job, and its own ticket.
+        Equal requests share one job, but each gets a ticket of its own.
         """
         task = encode_task(kind, address, request)
         key = hashlib.sha256(task).hexdigest()[:32]
@@ -109,9 +110,8 @@ class JobQueue:
     def find(self, key: str) -> Job:
         job = self._open.get(key) or self._finished.get(key)
         if job is None:
-            raise NotFound.expected(
-                "the key of a recent job (ask the question again to start a new one)", repr(key[:80])
-            )
+            expected = "the key of a recent job (ask the question again to start a new one)"
+            raise NotFound.expected(expected, repr(key[:80]))
         return job
 
     def cancel(self, key: str, ticket: str) -> Job:
@@ -128,11 +128,11 @@ class JobQueue:
         return job
 
     def count(self, state: State) -> int:
-        """Return how many jobs are waiting, or running."""
+        """Return the number of waiting or running jobs."""
         return sum(job.state == state for job in self._open.values())
 
     async def _serve(self, worker: Worker) -> None:
-        """Give a worker one job after another, and restart its process whenever that has ended."""
+        """Give a worker one job after another, and restart its process whenever it has ended."""
         while True:
             if not worker.is_ready:
                 await asyncio.sleep(worker.delay)
@@ -150,12 +150,12 @@ class JobQueue:
                 self._finish(job, "failed", error=json.loads(line)["error"])
         except WorkerFailure as error:
             self._finish(job, "failed", error=str(error))
-        except Exception:  # the worker must go on with the next job
+        except Exception:  # the worker must continue with the next job
             LOG.exception("a job failed")
             self._finish(job, "failed", error="internal error; the server's log has the details")
 
     async def _next(self, worker: Worker) -> Job | None:
-        """Wait for a job. Return None now and then, so that the caller can check the worker's process."""
+        """Wait for a job. Return None after IDLE_SECONDS, so that the caller can check the worker's process."""
         if self._choose() is None:
             self._changed.clear()
             with suppress(TimeoutError):

@@ -1,6 +1,6 @@
-"""The JSON of requests, as pydantic models. OpenAPI is derived from them.
+"""The JSON of requests and responses as pydantic models, from which the OpenAPI document is derived.
 
-They check types and sizes. The library checks what the values mean.
+The models check types and sizes. The library checks everything else.
 """
 
 from collections.abc import Mapping, Sequence
@@ -14,9 +14,9 @@ from paretofoil.core.options import DEFAULTS, Options, describe_options
 from paretofoil.web.state_policy import MAX_COMMAND
 
 MAX_SECONDS = 60.0
-"""Of a search, for each question."""
+"""Largest time limit of a search for one question."""
 
-# Long lists fail fast: a hundred thousand errors would take a second.
+# Long lists fail at their first error, because a hundred thousand errors would take a second.
 Number = Annotated[FiniteFloat, Field(ge=-MAX_NUMBER, le=MAX_NUMBER)]
 Command = Annotated[list[Number], Field(min_length=1, max_length=MAX_COMMAND, examples=[[8.0, -8.0]])]
 State = Annotated[list[Number], Field(min_length=1, max_length=100_000, fail_fast=True)]
@@ -74,11 +74,11 @@ _EXPECTED = {
     "union_tag_not_found": "an object with {discriminator}",
     "missing": "a value",
 }
-"""What pydantic's types of errors mean."""
+"""What was expected, by pydantic's type of error."""
 
 
 def first_problem(errors: Sequence[Any]) -> str:
-    """Return the first problem that pydantic found, as one sentence that says where it is."""
+    """Return the first of pydantic's errors as one sentence that says where it is."""
     first = errors[0]
     where = ".".join(map(str, first["loc"]))
     prefix = f"{where}: " if where else ""
@@ -97,14 +97,14 @@ class EpisodeRequest(StrictModel):
 
 
 class FoldedRequest(StrictModel):
-    """The policy at a state."""
+    """A state at which the page needs the policy as a network of the command."""
 
     agent: AgentName
     state: State
 
 
 class ProbabilitiesRequest(StrictModel):
-    """The probabilities of the actions at a state, under many commands."""
+    """A state and commands for which the page needs the probabilities of the actions."""
 
     agent: AgentName
     state: State
@@ -120,7 +120,7 @@ class ConsequenceRequest(EpisodeRequest):
 
 
 class AnswerRequest(EpisodeRequest):
-    """A question: why does the agent not choose the foil at a step of an episode? Or why not this outcome?"""
+    """A question about a step of an episode: why does the agent not choose the foil, or not reach an outcome?"""
 
     step: Step
     foil: Annotated[int | str | None, Field(examples=["down"], description="Name or number of the action.")] = None
@@ -129,7 +129,7 @@ class AnswerRequest(EpisodeRequest):
         Field(max_length=500, examples=["treasure >= 50"], description="Outcome of the episode, instead of `foil`."),
     ] = None
     share: Annotated[
-        float, Field(gt=0, le=1, description="Share of the runs that must meet the outcome, where chance plays a part.")
+        float, Field(gt=0, le=1, description="Share of runs that must meet the outcome, in stochastic environments.")
     ] = 0.5
     search: SearchName = "auto"
     options: KnownOptions = DEFAULTS
@@ -138,7 +138,7 @@ class AnswerRequest(EpisodeRequest):
 
 
 class FlipMapRequest(EpisodeRequest):
-    """Every step of an episode and every foil."""
+    """Questions about every step of an episode and every foil."""
 
     steps: Steps = None
     search: SearchName = "auto"
@@ -147,14 +147,14 @@ class FlipMapRequest(EpisodeRequest):
 
 
 class InfluenceRequest(EpisodeRequest):
-    """How much the command matters at the steps of an episode."""
+    """A question how much the command matters at the steps of an episode."""
 
     steps: Steps = None
     seconds: Seconds = 1.0
 
 
 class AtlasRequest(StrictModel):
-    """The outcome of every command."""
+    """A question about the outcome of every command."""
 
     agent: AgentName
     seconds: Seconds = 3.0
@@ -175,12 +175,12 @@ class ErrorMessage(BaseModel):
 
 
 class Health(BaseModel):
-    """Whether the server can do its work."""
+    """Whether the server works."""
 
     status: Literal["ok", "degraded", "failing"] = Field(
-        description="degraded: some workers cannot run jobs; failing (status 503): none can, or the one of quick tasks."
+        description="degraded: some workers cannot run jobs; failing (status 503): no jobs or no quick tasks can run."
     )
-    problems: list[str] = Field(description="What is wrong with each worker that cannot run jobs.")
+    problems: list[str] = Field(description="The problem of each worker that cannot run tasks.")
     version: str
     waiting: int = Field(description="Jobs that wait for a worker.")
     running: int
@@ -189,11 +189,11 @@ class Health(BaseModel):
 class JobStatus(BaseModel):
     """A job with its state and its result."""
 
-    job: str = Field(description="Its key. The same question has the same key.")
-    ticket: str | None = Field(description="What cancels it; only in the response to the question.")
-    kind: Literal["answer", "flip-map", "influence"]
+    job: str = Field(description="The key of the job. Equal questions have one key.")
+    ticket: str | None = Field(description="The ticket that cancels the job; only in the response to the question.")
+    kind: Literal["answer", "flip-map", "influence", "atlas"]
     state: Literal["waiting", "running", "done", "cancelled", "failed"]
-    progress: float | None = Field(description="From 0 to 1, where it is known.")
-    partial: list[Any] = Field(description="Results so far.")
+    progress: float | None = Field(description="From 0 to 1; null if it is unknown.")
+    partial: list[Any] = Field(description="The results so far.")
     result: dict[str, Any] | None
     error: str | None

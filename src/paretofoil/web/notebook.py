@@ -1,4 +1,4 @@
-"""The page as a notebook widget. It sends its requests to Python through the widget's messages, not to a server."""
+"""The page as a notebook widget. Its requests are sent as messages of the widget, not to a server."""
 
 import asyncio
 import json
@@ -34,12 +34,12 @@ except ImportError as error:
 
 
 def explore_agent(agent: Agent) -> "Page":
-    """Return the page about an agent, opened at a step with two or more valid actions."""
+    """Return the page about an agent. It opens at a step with two or more valid actions."""
     return Page(agent, {})
 
 
 def explore_answer(answer: Answer) -> "Page":
-    """Return the page about the agent of an answer, opened at its question."""
+    """Return the page about the agent of an answer. It opens at the question of the answer."""
     question = answer.question
     if not question.agent or question.step is None:
         raise InvalidInput.expected("an answer about a step of an agent's episode", repr(answer))
@@ -56,7 +56,7 @@ def explore_answer(answer: Answer) -> "Page":
 
 
 class Page(AnyWidget):
-    """The page about one agent. It is the web page in a frame; nothing is loaded from elsewhere."""
+    """The page about one agent: the web page in a frame, which loads no other files."""
 
     _esm = page_folder() / "js" / "notebook_widget.js"
     html = Unicode().tag(sync=True)
@@ -72,7 +72,7 @@ class Page(AnyWidget):
         self.on_msg(lambda _, content, buffers: self._receive(content))
 
     def _receive(self, request: dict[str, Any]) -> None:
-        """Answer a request of the page, {"id", "method", "path", "body"}, as the server would."""
+        """Respond to a request of the page, {"id", "method", "path", "body"}, like the server."""
         _service().run(self._respond(request))
 
     async def _respond(self, request: dict[str, Any]) -> None:
@@ -83,7 +83,7 @@ class Page(AnyWidget):
 
 
 class _Service:
-    """The routes of the server without a server: they run in a thread with an event loop of its own."""
+    """The routes of the server without a server, in a thread with an event loop of its own."""
 
     def __init__(self) -> None:
         agents = AgentStore(Settings(), load=False)
@@ -106,14 +106,14 @@ _service = cache(_Service)
 
 
 class _Stopped(BaseException):
-    """The task was stopped, or nobody waits for it any more."""
+    """Ends the thread of a task that was stopped."""
 
 
 class _ThreadWorker:
-    """A worker of the job queue in a thread: agents of a notebook exist in its process only.
+    """A worker of the job queue in a thread, because the agents of a notebook exist only in its process.
 
     A thread cannot be stopped from outside. A task that is killed ends when it next reports its progress, or at the
-    time limit of its search; until then the next task runs beside it.
+    time limit of its search. Until then, it runs in parallel with the next task.
     """
 
     is_ready, problem, delay = True, None, 0.0
@@ -121,7 +121,7 @@ class _ThreadWorker:
     def __init__(self, load: Callable[[str], Agent]) -> None:
         self._load = load
         self._lines: asyncio.Queue[bytes | None] | None = None
-        """The lines of the running task; None ends it."""
+        """The output of the running task. The item None ends the task."""
 
     async def start(self) -> None: ...
 

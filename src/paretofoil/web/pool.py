@@ -1,4 +1,4 @@
-"""Worker processes as the server holds them. `worker.py` is the other side."""
+"""Worker processes, seen from the server. `worker.py` runs in the processes."""
 
 import asyncio
 import json
@@ -10,11 +10,10 @@ from collections.abc import Callable, Mapping
 from contextlib import suppress
 from typing import Any, Protocol
 
-from paretofoil.core.errors import InvalidInput
 from paretofoil.core.json import write_document
-from paretofoil.web.errors import STATUSES, Busy, WorkerFailure
+from paretofoil.web.errors import WorkerFailure
 from paretofoil.web.settings import Settings
-from paretofoil.web.worker import PROGRESS, RESULT
+from paretofoil.web.worker import PROGRESS
 
 _START = """
 import json, sys
@@ -24,17 +23,14 @@ main(int(sys.argv[2]), sys.argv[3:])
 """
 _ONE_THREAD = dict.fromkeys(("OMP_NUM_THREADS", "OPENBLAS_NUM_THREADS", "MKL_NUM_THREADS"), "1")
 
-MAX_QUICK_TASKS = 256
-"""Quick tasks that may wait at the same time."""
 NICENESS = 5
-"""Workers have a lower priority than the server, which must respond at once."""
+"""The niceness of workers, so that the server, with a higher priority, responds without delay."""
 TASKS_PER_PROCESS = 200
+"""Number of tasks after which a new process replaces the old one."""
 QUICK_TASKS_PER_PROCESS = 20_000
-"""The process of quick tasks caches episodes and pictures: restart it rarely."""
-QUICK_SECONDS = 60.0
-"""Time limit of a quick task."""
+"""The same for quick tasks. Their process caches episodes and pictures, so it is restarted rarely."""
 FIRST_DELAY, LONGEST_DELAY = 1.0, 30.0
-"""Seconds between attempts to start a process after more than one failure."""
+"""First and longest delay in seconds before another attempt to start a process that has failed more than once."""
 LOG = logging.getLogger(__name__)
 
 
@@ -44,7 +40,7 @@ def encode_task(kind: str, address: str, request: Mapping[str, Any]) -> bytes:
 
 
 class Worker(Protocol):
-    """What the job queue needs of a worker: a process, or in notebooks a thread."""
+    """What the job queue needs of a worker, which is a process or, in notebooks, a thread."""
 
     @property
     def is_ready(self) -> bool: ...
@@ -62,15 +58,15 @@ class WorkerProcess:
     """A process that runs one task at a time, and is replaced when it ends."""
 
     def __init__(self, settings: Settings, *, niceness: int, tasks_per_process: int) -> None:
-        """Prepare the process; `start` starts it. After `tasks_per_process` tasks a new one frees its memory."""
+        """Prepare a process without starting it. After `tasks_per_process` tasks, a new one frees the memory."""
         self._settings, self._niceness, self._tasks_per_process = settings, niceness, tasks_per_process
         self._limit = settings.memory // 2
-        """Length of a result, in bytes."""
+        """Largest length of a result, in bytes."""
         self._process: Process | None = None
         self._num_tasks = 0
         self._killed = False
         self._num_failures = 0
-        """Processes in a row that could not be started, or ended by themselves before they finished a task."""
+        """Number of consecutive processes that could not be started, or ended before they finished a task."""
         self._problem: str | None = None
 
     @property
@@ -79,12 +75,12 @@ class WorkerProcess:
 
     @property
     def problem(self) -> str | None:
-        """The reason why no task can run now; None if tasks can run."""
+        """Why no task can run now; None if tasks can run."""
         return None if self.is_ready else self._problem
 
     @property
     def delay(self) -> float:
-        """Seconds to wait before the next start. They double with each failure after the first."""
+        """Seconds to wait before the next start. The delay doubles with each failure after the first."""
         return 0.0 if self._num_failures < 2 else min(FIRST_DELAY * 2.0 ** (self._num_failures - 2), LONGEST_DELAY)
 
     async def start(self) -> None:
@@ -108,7 +104,7 @@ class WorkerProcess:
             raise WorkerFailure(f"{self._problem}; please ask again") from None
         repeated = f"the last {self._num_failures} worker processes ended before they finished a task"
         self._problem = repeated if self._num_failures > 1 else None
-        if self._killed:  # while it started
+        if self._killed:  # it was killed while it started
             self.kill()
 
     async def run(self, task: bytes, on_progress: Callable[[bytes], None], seconds: float) -> tuple[bytes, bytes]:
@@ -129,18 +125,18 @@ class WorkerProcess:
         except asyncio.LimitOverrunError:
             self.kill()
             raise WorkerFailure(f"the result exceeded {self._limit:,} bytes; please ask about fewer steps") from None
-        except BaseException:  # what the process writes now must not be taken for the result of the next task
+        except BaseException:  # the rest of the output must not be read as the result of the next task
             self.kill()
             raise
         self._num_tasks, self._num_failures = self._num_tasks + 1, 0
-        if self._num_tasks >= self._tasks_per_process:  # now, so that the next task does not wait for the start
+        if self._num_tasks >= self._tasks_per_process:  # restart now, so that the next task does not wait for it
             self.kill()
             with suppress(WorkerFailure):
                 await self.start()
         return line[:1], line[1:-1]
 
     async def _converse(self, task: bytes, on_progress: Callable[[bytes], None]) -> bytes:
-        """Return the last line of a task."""
+        """Send a task to the process, report its progress, and return the line of its result."""
         assert self._process is not None
         assert self._process.stdin is not None
         assert self._process.stdout is not None
@@ -152,7 +148,7 @@ class WorkerProcess:
         return line
 
     def kill(self) -> None:
-        """Stop the task. The process may still live for a short time, but gets no other task."""
+        """Stop the task. The process may live for a short time, but gets no other task."""
         self._killed = True
         if self._process is not None:
             with suppress(ProcessLookupError):
@@ -163,7 +159,7 @@ class WorkerProcess:
         if self._process is not None:
             with suppress(ProcessLookupError):
                 self._process.kill()
-            await self._process.communicate()  # `wait` would wait for ever if output is left
+            await self._process.communicate()  # `wait` would not return if output is left
             self._process = None
 
     async def _start(self) -> Process:
@@ -174,35 +170,5 @@ class WorkerProcess:
             stdout=PIPE,
             limit=self._limit,
             env={**os.environ, **_ONE_THREAD},
-            start_new_session=True,  # Ctrl+C is for the server, which then stops its workers
+            start_new_session=True,  # so that Ctrl+C reaches only the server, which then stops its workers
         )
-
-
-class QuickWorker:
-    """One worker for quick tasks, which run one after another and leave the event loop free."""
-
-    def __init__(self, worker: Worker) -> None:
-        self.process = worker
-        self._turn = asyncio.Lock()
-        self._waiting = 0
-
-    async def run(self, kind: str, address: str, request: Mapping[str, Any]) -> bytes:
-        """Return the result of a task as JSON, or raise the error that the task raised."""
-        if self._waiting >= MAX_QUICK_TASKS:
-            raise Busy(f"the server has {MAX_QUICK_TASKS} requests waiting; please try again in a few seconds")
-        self._waiting += 1
-        try:
-            task = encode_task(kind, address, request)
-            async with self._turn:
-                outcome, line = await self.process.run(task, lambda progress: None, QUICK_SECONDS)
-        except WorkerFailure as error:
-            raise Busy(str(error)) from None
-        finally:
-            self._waiting -= 1
-        if outcome == RESULT:
-            return line
-        failure = json.loads(line)
-        if failure["status"] >= 500:
-            raise RuntimeError(failure["error"])
-        kinds = {status: error for error, status in STATUSES.items()}
-        raise kinds.get(failure["status"], InvalidInput)(failure["error"])

@@ -1,4 +1,4 @@
-"""The lines of Python that give the result that the page shows."""
+"""Lines of Python that compute the result that the page shows."""
 
 from collections.abc import Mapping, Sequence
 from importlib import import_module
@@ -12,19 +12,19 @@ from paretofoil.web.agent_store import IN_MEMORY, Shown
 from paretofoil.web.state_policy import StatePolicy
 
 _DEFAULTS: dict[str, Any] = {"steps": None, "search": "auto", "seed": 0}
-"""The library's defaults: the lines name only what differs."""
+"""The library's defaults, which the lines leave out."""
 
 
 def python_lines(kind: str, agent: Shown, address: str, request: Mapping[str, Any]) -> str:
-    """Return the lines that load the agent, make the call that a job made, and print its result."""
+    """Return the lines that load the agent, repeat the computation of a job, and print its result."""
     seconds = f"seconds={request['seconds']:g}"
     if kind == "atlas":
         return "\n".join([*_load_lines(address), f"outcomes = pf.atlas(agent, {seconds})", "print(outcomes)", ""])
     command = _numbers(request["command"])
     queries = "" if request.get("queries") is None else f", queries={request['queries']}"
     limits = f"limits=pf.Limits({seconds}{queries})"
-    given = {name: request[name] for name, default in _DEFAULTS.items() if request.get(name, default) != default}
-    others = [f"{name}={value!r}" for name, value in given.items()]
+    changes = {name: request[name] for name, default in _DEFAULTS.items() if request.get(name, default) != default}
+    others = [f"{name}={value!r}" for name, value in changes.items()]
     options = Options(**request.get("options", {}))
     if options != DEFAULTS:
         others.append(f"options=pf.{options!r}")
@@ -36,10 +36,10 @@ def python_lines(kind: str, agent: Shown, address: str, request: Mapping[str, An
             share = "" if request["share"] == Outcome.share else f", share={request['share']:g}"
             foil = f"foil=pf.outcome({request['outcome']!r}{share})"
         if isinstance(agent, StatePolicy):
-            given_foil = foil if agent.features.actions else f"foil={request['foil']}"
-            own, count = request["command"], agent.features.num_commands
-            numbers = [f"state={_numbers(own[count:])}", *([f"command={_numbers(own[:count])}"] if count else [])]
-            calls = [f"answer = pf.explain({', '.join(['agent', *numbers, given_foil, limits, *others])})"]
+            foil = foil if agent.features.actions else f"foil={request['foil']}"
+            numbers, count = request["command"], agent.features.num_commands
+            place = [f"state={_numbers(numbers[count:])}", *([f"command={_numbers(numbers[:count])}"] if count else [])]
+            calls = [f"answer = pf.explain({', '.join(['agent', *place, foil, limits, *others])})"]
         else:
             calls = [
                 f"decision = pf.rollout({', '.join(['agent', command, *seed])})[{request['step']}]",
@@ -72,5 +72,5 @@ def _load_lines(address: str) -> list[str]:
 
 
 def _numbers(command: Sequence[float]) -> str:
-    """Return "(8, -8)": whole numbers without a decimal point, other numbers with all their digits."""
+    """Return a command as "(8, -8)": whole numbers without a decimal point, other numbers with all digits."""
     return str(tuple(int(number) if number == int(number) and abs(number) < 1e15 else number for number in command))

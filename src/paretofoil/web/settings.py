@@ -15,25 +15,25 @@ class Settings:
     """Which agents to serve, where to listen, and the limits of the server."""
 
     agents: tuple[str, ...] = ()
-    """Names, folders or "module:name" of agents; empty: every shipped and every local agent."""
+    """Names, folders or "module:name" of agents; if empty, all shipped and local agents."""
     folders: tuple[Path, ...] = ()
-    """Folders that hold folders of agents. Each of these agents is served, too."""
+    """Folders that contain folders of agents, all of which are served in addition."""
     host: str = "127.0.0.1"
     port: int = 8765
     workers: int = 0
-    """Worker processes for searches and proofs; 0: one for each core."""
+    """Number of worker processes for searches and proofs; if 0, one for each core."""
     allowed_modules: tuple[str, ...] = ()
     """Modules that agents' environments may import."""
     queue: int = 64
-    """Jobs that may wait."""
+    """Largest number of waiting jobs."""
     memory: int = 64 << 20
-    """Bytes of results that are kept."""
+    """Memory limit for results, in bytes."""
     uploads: int = 32
-    """Agents that may be uploaded."""
+    """Largest number of uploaded agents."""
     study: Path | None = None
     """The file of a user study that this server runs."""
     replies: Path | None = None
-    """The file of the user study's replies; None: the study's name with .sqlite, in the current folder."""
+    """The file of the user study's replies; if None, the study's name with .sqlite, in the current folder."""
 
     def __post_init__(self) -> None:
         if not 0 <= self.port <= 65535:
@@ -51,7 +51,7 @@ class Settings:
 
     @property
     def loopback(self) -> bool:
-        """Return whether only this machine can reach the server."""
+        """Whether only this machine can reach the server."""
         return self.host in LOOPBACK or (is_address(self.host) and ip_address(self.host).is_loopback)
 
 

@@ -1,6 +1,6 @@
 """An episode as one HTML file that needs no server (`paretofoil episode ... --html`).
 
-The file holds the page's scripts and styles, and what the server would answer to the page's requests.
+The file contains the page's scripts and styles, and the server's responses to the page's requests.
 """
 
 import hashlib
@@ -27,16 +27,16 @@ from paretofoil.web.settings import Settings
 from paretofoil.web.tasks import run_task
 
 MAX_STEPS = 200
-"""Steps that can be saved with their answers."""
+"""Largest number of steps that can be saved."""
 PICTURE = "saved:"
-"""Prefix of the number of a picture. The file holds each picture once."""
+"""Prefix of the number that replaces the link of a picture. The file contains each picture once."""
 
 Report = Callable[[int, int], None]
 """Called with the number of answers so far, and the number of all answers."""
 
 
 def check_page(path: Path, num_steps: int) -> None:
-    """Raise an error if the page cannot be written, or has more steps than it can hold."""
+    """Raise an error if the page cannot be written, or if it has too many steps."""
     check_file(path, "a page's file")
     if num_steps > MAX_STEPS:
         raise InvalidInput.expected(f"at most {MAX_STEPS} steps to save (choose some with --steps)", num_steps)
@@ -56,32 +56,32 @@ def save_page(
 ) -> None:
     """Write an episode, its flip map and the answers to all of its questions as one HTML file.
 
-    The agent is given by name, folder or module:name. Without a time limit, the server's applies. The outcomes are
-    asked about at the start of the episode, with the default options.
+    The agent is given by name, folder or module:name. Without a time limit, that of the server applies. The questions
+    about outcomes are asked at the start of the episode, with the default options.
     """
     check_page(path, len(set(flip_map.steps)))
-    asked = {"search": search, "options": asdict(options), **asdict(limits)}
-    saved = _SavedEpisode(agent, flip_map, seed, asked)
-    saved.save_all(report, outcomes)
-    first_line = f"if (!window.location.hash) window.location.hash = {json.dumps(saved.link)};"
-    write_atomically(path, page_with(page_folder(), saved.to_json(), first_line).encode())
+    settings = {"search": search, "options": asdict(options), **asdict(limits)}
+    episode = _SavedEpisode(agent, flip_map, seed, settings)
+    episode.save_all(report, outcomes)
+    first_line = f"if (!window.location.hash) window.location.hash = {json.dumps(episode.link)};"
+    write_atomically(path, page_with(page_folder(), episode.to_json(), first_line).encode())
 
 
 class _SavedEpisode:
-    """Requests that the page will make, and the server's responses. `js/saved.js` looks them up."""
+    """The requests of the page, with the server's responses, for `js/saved.js`."""
 
-    def __init__(self, agent: str, flip_map: FlipMap, seed: int, fields: Mapping[str, Any]) -> None:
+    def __init__(self, agent: str, flip_map: FlipMap, seed: int, settings: Mapping[str, Any]) -> None:
         self._store = AgentStore(Settings(agents=(agent,)))
         [self._name] = self._store.names()
         self._episode = {"agent": self._name, "command": flip_map.command.tolist(), "seed": seed}
         self._flip_map = flip_map
-        self._fields = {name: value for name, value in fields.items() if value is not None}
+        self._settings = {name: value for name, value in settings.items() if value is not None}
         self._responses: list[dict[str, Any]] = []
         self._pictures: dict[str, int] = {}
 
     @property
     def link(self) -> str:
-        """The view that the page opens: the first step of the flip map."""
+        """The link to the view that the page opens: the first step of the flip map."""
         command, first = comma_separated(self._episode["command"]), min(self._flip_map.steps, default=0)
         return f"#{urlencode({**self._episode, 'command': command, 'step': first}, safe=',')}"
 
@@ -99,18 +99,18 @@ class _SavedEpisode:
             request = {"agent": self._name, "state": episode["decisions"][step]["state"]}
             self._save("POST", "/api/folded", self._run("folded", request), request)
         names = foil_names(self._store.agent(self._name))
-        asked: list[dict[str, Any]] = [
+        questions: list[dict[str, Any]] = [
             {"step": step, "foil": names[answer.question.column or 0]}
             for step, answer in zip(self._flip_map.steps, self._flip_map.answers, strict=True)
         ]
-        asked += [{"step": 0, "outcome": outcome} for outcome in outcomes]
-        for done, fields in enumerate(asked):
-            report(done, len(asked))
-            self._save_answer({**self._episode, **fields})
-        report(len(asked), len(asked))
+        questions += [{"step": 0, "outcome": outcome} for outcome in outcomes]
+        for done, question in enumerate(questions):
+            report(done, len(questions))
+            self._save_answer({**self._episode, **question})
+        report(len(questions), len(questions))
 
     def to_json(self) -> str:
-        """Return all responses as JSON, with the pictures in the place of their links."""
+        """Return all responses as JSON, in which numbers of pictures replace the links to them."""
         answers = re.sub(r'"(/api/(?:pictures\?|agents/)[^"]+)"', self._replace_link, json.dumps(self._responses))
         pictures = [f"data:image/png;base64,{png}" for png in self._pictures]
         return f'{{"pictures": {json.dumps(pictures)}, "answers": {answers}}}'
@@ -123,11 +123,11 @@ class _SavedEpisode:
         self._responses.append({"method": method, "path": path, "body": dict(body or {}), "result": result})
 
     def _save_answer(self, fields: dict[str, Any]) -> None:
-        """Save the answer for the page's default options, and the rollouts of the commands that it names."""
+        """Save an answer as the response to the page's request, and the rollouts of the commands in the answer."""
         defaults = AnswerRequest(**fields).model_dump(mode="json")
-        given = self._fields if defaults["outcome"] is None else {}
-        result = self._run("answer", self._run("check-answer", {**defaults, **given}))
-        request = {**defaults, "options": {}, "seconds": None, "queries": None, "share": None}  # as the page asks
+        settings = self._settings if defaults["outcome"] is None else {}
+        result = self._run("answer", self._run("check-answer", {**defaults, **settings}))
+        request = {**defaults, "options": {}, "seconds": None, "queries": None, "share": None}  # the page's request
         self._save("POST", "/api/answers", _done(result), request)
         quoted, rollouts = (result["answer"][name] or {} for name in ("quoted", "rollouts"))
         for issued in (quoted.get("command"), (rollouts.get("attainable") or {}).get("command")):
@@ -136,7 +136,7 @@ class _SavedEpisode:
                 self._save("POST", "/api/consequences", self._run("consequence", request), request)
 
     def _replace_link(self, match: re.Match[str]) -> str:
-        """Return the number of the picture that a link leads to; other addresses are kept."""
+        """Return the number of the picture that a link leads to; return other links unchanged."""
         path, _, query = match[1].partition("?")
         if path == "/api/pictures":
             fields: dict[str, Any] = dict(parse_qsl(query))
@@ -155,8 +155,8 @@ def _done(result: dict[str, Any]) -> dict[str, Any]:
     return {"job": "saved", "state": "done", "progress": 1.0, "partial": [], "result": result, "error": None}
 
 
-# The page's files in one document. Each module becomes a function that returns its exports, which keeps the names of
-# different modules apart. For that, modules import by `import { a, b as c } from "./x.js"` and export declarations.
+# The page's files become one document. Each module becomes a function that returns its exports, so that modules may use
+# equal names. This requires that modules import by `import { a, b as c } from "./x.js"` and export only declarations.
 
 _IMPORT = re.compile(r'^import \{([^}]*)\} from "\./(\w+)\.js";[ \t]*$', re.MULTILINE)
 _EXPORT = re.compile(r"^export ((?:async function|function|class|const)\*? (\w+))", re.MULTILINE)
@@ -167,31 +167,31 @@ _ICON = re.compile(r'(href|src)="([\w./-]+\.svg)"')
 
 
 def page_with(folder: Path, data: str, first_line: str, kind: str = "episode") -> str:
-    """Return the page of a folder as one HTML document; its script starts with `first_line`.
+    """Return the page of a folder as one HTML document. Its script starts with `first_line`.
 
-    The document holds JSON data in an element with the id `kind`: "episode" for a saved page, which has no server, and
-    "notebook" for one that asks a notebook.
+    The document contains JSON data in an element whose id is `kind`: "episode" for a saved page without a server, and
+    "notebook" for a page that sends its requests to a notebook.
     """
     page = (folder / "index.html").read_text()
     main = _MAIN.search(page)
     if main is None:
         raise InvalidInput.expected("a page with one module script", f"{folder / 'index.html'} without one")
     script = f"{first_line}\n{bundle_modules(folder / 'js', main[1])}"
-    script = re.sub(r"<(?=/script|!--)", r"\\x3c", script, flags=re.IGNORECASE)  # must not end its element
+    script = re.sub(r"<(?=/script|!--)", r"\\x3c", script, flags=re.IGNORECASE)  # does not end the script element
     page = _STYLE.sub(lambda match: f"<style>\n{(folder / match[1]).read_text()}</style>", page)
     page = _ICON.sub(
         lambda match: f'{match[1]}="data:image/svg+xml;base64,{as_base64((folder / match[2]).read_bytes())}"', page
     )
     page = page.replace(main[0], "")
     page = page.replace("<head>", f"<head>\n  {_security_policy(script)}", 1)
-    safe_data = data.replace("<", "\\u003c")  # no element can start or end in it
-    saved = f'<script type="application/json" id="{kind}">{safe_data}</script>'
+    safe_data = data.replace("<", "\\u003c")  # so that no element starts or ends in the data
+    element = f'<script type="application/json" id="{kind}">{safe_data}</script>'
     head, _, tail = page.rpartition("</body>")
-    return f'{head}{saved}\n<script type="module">{script}</script>\n</body>{tail}'
+    return f'{head}{element}\n<script type="module">{script}</script>\n</body>{tail}'
 
 
 def bundle_modules(folder: Path, main: str) -> str:
-    """Return a module and everything that it imports as one script."""
+    """Return a module and all modules that it imports as one script."""
     sources: dict[str, str] = {}
     names = [main]
     while names:
@@ -213,12 +213,12 @@ def _as_function(name: str, source: str) -> str:
     body = _IMPORT.sub(lambda match: f"const {{{match[1].replace(' as ', ': ')}}} = module_{match[2]};", body)
     other = _OTHER.search(body)
     if other is not None:
-        raise InvalidInput.expected(f"imports and exports of {name}.js by their names", other[0])
+        raise InvalidInput.expected(f"only named imports and exported declarations in {name}.js", other[0])
     return f"const module_{name} = (() => {{\n{body}\nreturn {{ {', '.join(exports)} }};\n}})();"
 
 
 def _security_policy(script: str) -> str:
-    """Return the element that allows this script only, and no requests."""
+    """Return the HTML element that allows only this script, and no requests."""
     digest = as_base64(hashlib.sha256(script.encode()).digest())
     policy = f"default-src 'none'; script-src 'sha256-{digest}'; style-src 'unsafe-inline'; img-src data: blob:"
     return f'<meta http-equiv="Content-Security-Policy" content="{policy}">'

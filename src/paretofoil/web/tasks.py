@@ -1,4 +1,4 @@
-"""What worker processes compute: one function for each kind of task, from JSON to JSON."""
+"""The tasks of workers: one function for each kind of task, from JSON to JSON."""
 
 from collections.abc import Callable, Mapping, Sequence
 from functools import lru_cache
@@ -39,16 +39,16 @@ from paretofoil.web.state_policy import StatePolicy
 
 Request = Mapping[str, Any]
 Report = Callable[[float, Sequence[Any]], None]
-"""Called with the share that is done, and the results since the last call."""
+"""Called with the share of the work that is done, and the results since the last call."""
 LONG_TASKS = frozenset({"flip-map", "influence"})
-"""Kinds of tasks that may take minutes: they never occupy all workers."""
+"""Kinds of tasks that may take minutes. They never occupy all workers."""
 
 
 load_cached = lru_cache(maxsize=32)(load_from)
 
 
 def run_task(task: Mapping[str, Any], report: Report, load: Callable[[str], Shown] = load_cached) -> Any:
-    """Return the result of a task: {"kind", "address" of the agent, "request": the fields of the HTTP request}."""
+    """Return the result of a task {"kind", "address", "request"}: the agent's address and the HTTP request's fields."""
     kind, address, request = task["kind"], task["address"], task["request"]
     agent = load(address)
     if kind not in STATE_TASKS:
@@ -58,7 +58,7 @@ def run_task(task: Mapping[str, Any], report: Report, load: Callable[[str], Show
     return {**JOB_TASKS[kind](agent, request, report), "python": python_lines(kind, agent, address, request)}
 
 
-# Quick tasks: milliseconds, or a second for a long episode.
+# Quick tasks take milliseconds, or a second for a long episode.
 
 _EPISODES = EpisodeCache()
 
@@ -70,13 +70,13 @@ def _spec(request: Request) -> EpisodeSpec:
 
 
 def _decision(agent: Shown, request: Request) -> Decision:
-    """Return the decision that a question is about; the command of a policy with free features includes its state."""
+    """Return the decision that a question is about. The command of a policy with free features includes its state."""
     if not isinstance(agent, StatePolicy):
         return _EPISODES.decision(agent, _spec(request), request["step"])
     if request["outcome"] is not None or request["step"]:
         got = "an outcome" if request["step"] == 0 else f"step {request['step']}"
-        raise InvalidInput.expected(f"a foil at step 0: nothing can be rolled out with {agent.name}", got)
-    return agent.decision_at(request["command"])
+        raise InvalidInput.expected(f"an action as foil, at step 0, since {agent.name} has no environment", got)
+    return agent.decision_of(request["command"])
 
 
 def _subject(agent: Shown) -> Any:
@@ -108,7 +108,7 @@ def _probabilities(agent: Shown, request: Request) -> Any:
 def _check_answer(agent: Shown, request: Request) -> Any:
     """Return the request with its foil as a number, or as a text about amounts.
 
-    Raise errors now, before the request waits in the queue.
+    Errors are raised here, before the request waits in the queue.
     """
     decision = _decision(agent, request)
     if (request["foil"] is None) == (request["outcome"] is None):
@@ -131,7 +131,7 @@ def _check_answer(agent: Shown, request: Request) -> Any:
 
 
 def _check_steps(agent: Agent, request: Request) -> Any:
-    """Return the request with its steps sorted, each once."""
+    """Return the request with its steps sorted and without duplicates."""
     choose_search(request.get("search", "auto"), agent.policy, request["seed"])
     episode, steps = _EPISODES.episode(agent, _spec(request)), request["steps"]
     for step in steps or ():
@@ -147,7 +147,7 @@ def _check_atlas(agent: Agent, request: Request) -> Any:
 
 
 STATE_TASKS = frozenset({"answer", "check-answer", "episode", "folded", "probabilities"})
-"""Kinds of tasks that a policy without an environment can do."""
+"""Kinds of tasks that are possible for a policy without an environment."""
 QUICK_TASKS: dict[str, Callable[[Any, Request], Any]] = {
     "check-answer": _check_answer,
     "check-atlas": _check_atlas,
@@ -163,7 +163,7 @@ QUICK_TASKS: dict[str, Callable[[Any, Request], Any]] = {
 }
 
 
-# Tasks of jobs: searches and proofs.
+# Tasks of jobs are searches and proofs, which may take long.
 
 
 def _answer(agent: Shown, request: Request, report: Report) -> dict[str, Any]:
@@ -206,7 +206,7 @@ def _flip_map(agent: Agent, request: Request, report: Report) -> dict[str, Any]:
 
 
 def _cell(answer: Answer) -> dict[str, Any]:
-    """Return one cell of a flip map that is not complete yet."""
+    """Return an answer as a cell of an incomplete flip map."""
     return {
         "step": answer.question.step,
         "foil": answer.question.column,
@@ -238,9 +238,9 @@ def _influence(agent: Agent, request: Request, report: Report) -> dict[str, Any]
 
 
 PIXELS = 240
-"""On each side of a map of outcomes."""
+"""Pixels on each side of a map of outcomes."""
 UNDECIDED = 255
-"""The number of a pixel without a proven outcome."""
+"""The value of a pixel without a proven outcome."""
 
 
 def _atlas(agent: Agent, request: Request, report: Report) -> dict[str, Any]:
@@ -249,12 +249,12 @@ def _atlas(agent: Agent, request: Request, report: Report) -> dict[str, Any]:
     def show(done: int, total: int) -> None:
         report(done / total, [])
 
-    found = atlas(agent, seconds=request["seconds"], progress=show)
+    result = atlas(agent, seconds=request["seconds"], progress=show)
     image = Image.new("L", (PIXELS, PIXELS), UNDECIDED)
     pen = ImageDraw.Draw(image)
-    places = (found.cells - found.low) / (found.high - found.low) * (PIXELS - 1)
+    places = (result.cells - result.low) / (result.high - result.low) * (PIXELS - 1)
     places[..., 1] = PIXELS - 1 - places[..., 1]
-    for corners, number in zip(places, found.outcome_of.tolist(), strict=True):
+    for corners, number in zip(places, result.outcome_of.tolist(), strict=True):
         if 0 <= number < UNDECIDED:
             pen.polygon([*map(tuple, corners.tolist())], fill=number)
     outcomes = [
@@ -264,9 +264,9 @@ def _atlas(agent: Agent, request: Request, report: Report) -> dict[str, Any]:
             "on_front": o.on_front,
             "finished": o.finished,
         }
-        for o in found.outcomes[:UNDECIDED]
+        for o in result.outcomes[:UNDECIDED]
     ]
-    region = plain({"low": found.low, "high": found.high, "undecided": found.undecided})
+    region = plain({"low": result.low, "high": result.high, "undecided": result.undecided})
     return {**region, "outcomes": outcomes, "pixels": PIXELS, "winners": as_base64(image.tobytes())}
 
 

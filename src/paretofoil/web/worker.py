@@ -1,6 +1,7 @@
-"""The main loop of a worker process: read tasks from stdin, line by line, and write progress and results to stdout.
+"""The main loop of a worker process, which reads tasks from stdin and writes progress and results to stdout.
 
-The first character of a line that it writes is its kind: "+" progress, "=" result, "!" error. The rest is JSON.
+Each task is one line. The first character of each line of output is its kind: "+" for progress, "=" for a result, "!"
+for an error. The rest of the line is JSON.
 """
 
 import json
@@ -21,7 +22,7 @@ PROGRESS, RESULT, ERROR = b"+", b"=", b"!"
 
 
 def main(niceness: int, modules: Sequence[str]) -> None:
-    """Run tasks until stdin ends. Output of other code to stdout is redirected to stderr."""
+    """Run tasks until stdin ends. What other code prints to stdout is redirected to stderr."""
     output = os.fdopen(os.dup(1), "wb")
     os.dup2(2, 1)
     if hasattr(os, "nice"):
@@ -38,7 +39,7 @@ def main(niceness: int, modules: Sequence[str]) -> None:
 
 
 def run_line(task: bytes, write: Callable[[bytes], None], load: Callable[[str], Shown] = load_cached) -> None:
-    """Run a task that is given as JSON, and write its progress and its result as lines."""
+    """Run a task given as JSON, and write its progress and its result as lines."""
 
     def report(progress: float, partial: Sequence[Any]) -> None:
         write(_line(PROGRESS, {"progress": progress, "partial": list(partial)}))

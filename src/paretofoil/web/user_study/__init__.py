@@ -1,1 +1,1 @@
-"""User studies on the page (`paretofoil serve --study FILE`): a file says what people are shown and asked."""
+"""User studies on the page (`paretofoil serve --study FILE`). A file states what people are shown and asked."""

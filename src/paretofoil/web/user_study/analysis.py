@@ -1,9 +1,9 @@
 """The evaluation of a user study: who is excluded, and how the conditions differ.
 
-The unit is the participant, since the replies of one person depend on each other. Conditions are compared by a
-permutation test on the participants' scores. It is exact whatever the distribution of scores is, because the conditions
-were assigned at random. A mixed-effects logistic regression would need a package of its own (statsmodels has none that
-is not Bayesian) and assumptions about people that the permutation test does not make.
+The unit is the participant, because the replies of one person depend on each other. Conditions are compared by a
+permutation test on the participants' scores. The test is exact for every distribution of scores, because the conditions
+were assigned at random. A mixed-effects logistic regression would need another package (that of statsmodels is
+Bayesian) and assumptions about people that the permutation test does not need.
 """
 
 from collections.abc import Mapping, Sequence
@@ -16,14 +16,14 @@ from paretofoil.web.user_study.plan import UserStudy
 from paretofoil.web.user_study.replies import Participant, Reply
 
 RESAMPLES = 9999
-"""Permutations of a test; small studies are enumerated completely."""
+"""Number of permutations of a test. In small studies, all permutations are enumerated."""
 LEVEL = 0.95
-"""Of all intervals."""
+"""Confidence level of all intervals."""
 
 
 @dataclass(frozen=True)
 class ParticipantScores:
-    """Accuracy, time, ratings and failed checks of one participant."""
+    """The accuracy, time, ratings and failed attention checks of one participant."""
 
     participant: Participant
     accuracy: float
@@ -31,7 +31,7 @@ class ParticipantScores:
     seconds: float
     """Median time per task, without the time during which the page was hidden."""
     ratings: Mapping[str, float]
-    """Mean of each rating."""
+    """The mean of each rating."""
     failed_checks: int
     finished: bool
 
@@ -51,15 +51,16 @@ class Estimate:
 
 @dataclass(frozen=True)
 class ConditionComparison:
-    """A condition minus the baseline, in one measure."""
+    """The difference between a condition and the baseline in one measure."""
 
     measure: str
     condition: str
     difference: Estimate
+    """The condition minus the baseline."""
     p: float
-    """Of the two-sided permutation test."""
-    adjusted: float
-    """After Holm's correction for all comparisons in this measure."""
+    """The p-value of the two-sided permutation test."""
+    adjusted_p: float
+    """The p-value after Holm's correction for all comparisons in this measure."""
 
 
 @dataclass(frozen=True)
@@ -69,15 +70,15 @@ class UserStudyEvaluation:
     study: UserStudy
     included: Sequence[ParticipantScores]
     excluded: Sequence[tuple[ParticipantScores, str]]
-    """Each with the reason."""
+    """The excluded participants, each with the reason."""
     estimates: Mapping[tuple[str, str], Estimate]
-    """By measure and condition."""
+    """The mean of each measure and condition."""
     comparisons: Sequence[ConditionComparison]
     by_task: Mapping[tuple[str, str], tuple[int, int]]
     """Correct replies and all replies of the included participants, by task and condition."""
 
     def values(self, measure: str, condition: str) -> np.ndarray:
-        """Return the measure of each included participant of a condition."""
+        """Return the scores of the included participants of a condition in one measure."""
         return _values(self.included, measure, condition)
 
 
@@ -147,7 +148,7 @@ def _scores(study: UserStudy, person: Participant, replies: Sequence[Reply]) -> 
 
 
 def _reason(study: UserStudy, score: ParticipantScores) -> str | None:
-    """Return why a participant is excluded; None if not."""
+    """Return why a participant is excluded; None if the participant is included."""
     if not score.finished:
         return "did not finish"
     if score.failed_checks > study.analysis.max_failed_checks:
@@ -158,7 +159,7 @@ def _reason(study: UserStudy, score: ParticipantScores) -> str | None:
 
 
 def _estimate(measure: str, values: np.ndarray) -> Estimate:
-    """Return the mean with its t interval; if all replies are correct, or none, with the exact one for people."""
+    """Return the mean with its t interval; if the accuracy is 0 or 1, with the exact interval of a proportion."""
     from scipy.stats import binomtest, t
 
     mean = float(values.mean())
@@ -189,7 +190,7 @@ def _compare(
 def permutation_p(
     values: np.ndarray, control: np.ndarray, rng: np.random.Generator, resamples: int = RESAMPLES
 ) -> float:
-    """Return the p-value of the hypothesis that both groups are draws of the same population."""
+    """Return the p-value of the hypothesis that both groups come from one distribution."""
     from scipy.stats import permutation_test
 
     def difference(a: np.ndarray, b: np.ndarray, axis: int) -> Any:
@@ -200,9 +201,12 @@ def permutation_p(
 
 
 def _holm(comparisons: Sequence[ConditionComparison]) -> list[ConditionComparison]:
-    """Return the comparisons with p-values for which the chance of any false finding is at most the level."""
+    """Return the comparisons with p-values after Holm's correction.
+
+    If they are compared with a level, the probability of any false finding is at most that level.
+    """
     largest, adjusted = 0.0, {}
     for rank, one in enumerate(sorted(comparisons, key=lambda one: one.p)):
         largest = max(largest, min(1.0, one.p * (len(comparisons) - rank)))
         adjusted[one.condition] = largest
-    return [replace(one, adjusted=adjusted[one.condition]) for one in comparisons]
+    return [replace(one, adjusted_p=adjusted[one.condition]) for one in comparisons]

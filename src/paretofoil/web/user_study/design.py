@@ -7,19 +7,19 @@ from paretofoil.core.errors import InvalidInput
 from paretofoil.web.user_study.plan import CheckTask, UserStudy
 
 MAX_PER_CONDITION = 2500
-"""A file of replies holds 10,000 participants."""
+"""Largest number of participants per condition: with four conditions, a file of replies is full (10,000)."""
 
 
 @dataclass(frozen=True)
 class Effect:
-    """What a study should find: a condition in which people reply correctly more often than in the baseline."""
+    """An effect that a study should find: people reply correctly more often in a condition than in the baseline."""
 
     base: float = 0.5
     """Accuracy in the baseline."""
     difference: float = 0.15
     """Accuracy in another condition minus `base`."""
     spread: float = 0.15
-    """Standard deviation, between people, of the accuracy that a person would have over many tasks."""
+    """Standard deviation between people of the accuracy that each would have over many tasks."""
 
     def __post_init__(self) -> None:
         for name, rate in (("base", self.base), ("base plus difference", self.base + self.difference)):
@@ -31,7 +31,7 @@ class Effect:
             raise InvalidInput.expected("a difference other than 0", self.difference)
 
     def variance(self, rate: float, num_tasks: int) -> float:
-        """Return the variance, between participants, of the share of correct replies to this many tasks."""
+        """Return the variance between participants of the share of correct replies to this many tasks."""
         return (rate * (1 - rate) - self.spread**2) / num_tasks + self.spread**2
 
 
@@ -44,9 +44,9 @@ class Plan:
     num_conditions: int
     num_tasks: int
     level: float
-    """Of each comparison with the baseline: that of the study, divided by the number of comparisons."""
+    """Significance level of each comparison with the baseline: that of the study divided by their number."""
     power: float
-    """Chance that one comparison with this effect is significant."""
+    """Probability that one comparison with this effect is significant."""
 
     @property
     def participants(self) -> int:
@@ -56,9 +56,9 @@ class Plan:
 def plan_study(study: UserStudy, effect: Effect, power: float = 0.8) -> Plan:
     """Return the smallest number of participants per condition with which the effect is found with this power.
 
-    The power is that of a t-test on the participants' scores, which the permutation test of the report equals for
-    samples of this size (`benchmarks/user_study_power.py`). It assumes that people are beta-distributed around the
-    accuracy of their condition.
+    The power is that of a t-test on the participants' scores. For samples of this size, the permutation test of the
+    report has the same power (`benchmarks/user_study_power.py`). The accuracy of people is assumed to have a beta
+    distribution around that of their condition.
     """
     if not 0 < power < 1:
         raise InvalidInput.expected("a power between 0 and 1", power)
@@ -70,13 +70,13 @@ def plan_study(study: UserStudy, effect: Effect, power: float = 0.8) -> Plan:
         if (reached := _power(size, effect, num_tasks, level)) >= power:
             return Plan(effect, size, len(study.conditions), num_tasks, level, reached)
     raise InvalidInput.expected(
-        f"an effect that {MAX_PER_CONDITION:,} participants per condition show with power {power:g}",
+        f"an effect that {MAX_PER_CONDITION:,} participants per condition show with a power of {power:g}",
         f"a difference of {effect.difference:g} (plan for a larger effect, more tasks, or less power)",
     )
 
 
 def plan_sentences(study: UserStudy, plan: Plan) -> list[str]:
-    """Return how many participants are needed, and what this assumes."""
+    """Return sentences: how many participants are needed, and under which assumptions."""
     effect, size = plan.effect, f"{plan.per_condition:,} in each of {plan.num_conditions} conditions"
     rates = f"from {effect.base:g} to {effect.base + effect.difference:g}"
     return [

@@ -1,4 +1,4 @@
-"""A user study's file: what people are shown, what they are asked, and in which order."""
+"""The file of a user study: what people are shown and asked, and in which order."""
 
 import re
 from collections.abc import Sequence
@@ -15,7 +15,7 @@ from paretofoil.web.models import Command, StrictModel, first_problem
 
 SCHEMA = "paretofoil/user-study/1"
 MAX_ITEMS = 100
-"""Tasks, conditions, ratings or paragraphs."""
+"""Largest number of tasks, conditions, ratings or paragraphs."""
 END: Literal["end"] = "end"
 """The name of the last screen, with the ratings of the whole study."""
 Part = Literal["counterfactuals", "proofs", "influence", "regions"]
@@ -24,8 +24,8 @@ Part = Literal["counterfactuals", "proofs", "influence", "regions"]
 
 def _check_name(name: str) -> str:
     if not re.fullmatch(r"[a-z0-9][a-z0-9-]{0,62}", name) or name == END:
-        rule = f"a name of at most 63 lower-case letters, digits and hyphens, other than {END!r}"
-        raise InvalidInput.expected(rule, repr(name))
+        expected = f"a name of at most 63 lower-case letters, digits and hyphens, other than {END!r}"
+        raise InvalidInput.expected(expected, repr(name))
     return name
 
 
@@ -64,13 +64,12 @@ class Condition(StrictModel):
     @model_validator(mode="after")
     def _check_proofs(self) -> "Condition":
         if "proofs" in self.shows and "counterfactuals" not in self.shows:
-            raise InvalidInput.expected(
-                "'counterfactuals' in `shows`, because proofs are about them", f"shows={list(self.shows)}"
-            )
+            expected = "'counterfactuals' in `shows`, because proofs are about them"
+            raise InvalidInput.expected(expected, f"shows={list(self.shows)}")
         return self
 
     def agent(self, name: str) -> str:
-        """Return the agent that participants see where a task names this one."""
+        """Return the agent that participants see if a task names this agent."""
         return self.instead.get(name, name)
 
 
@@ -83,17 +82,17 @@ class Rating(StrictModel):
     high: Line
     points: Annotated[int, Field(strict=True, ge=2, le=11)] = 5
     asked: Literal["task", "end"] = "task"
-    """With every task, or once at the end."""
+    """Whether it is asked with every task, or once at the end."""
 
 
 class BaseTask(StrictModel):
-    """What all kinds of tasks have."""
+    """The fields of all tasks about agents."""
 
     name: Name
     text: Line
     command: Command
     explained: Annotated[tuple[Step, ...], Field(max_length=MAX_ITEMS)] = ()
-    """Steps whose counterfactuals are shown, each against the most probable foil."""
+    """Steps whose counterfactuals are shown, each for the most probable foil."""
     seed: Seed = 0
     """Seed of the environment."""
 
@@ -107,7 +106,7 @@ class OneAgentTask(BaseTask):
     @model_validator(mode="before")
     @classmethod
     def _read_earlier_name(cls, values: Any) -> Any:
-        """Read `time`, as `step` was called in earlier versions."""
+        """Read `time`, the name of `step` in earlier versions."""
         if isinstance(values, dict) and "time" in values and "step" not in values:
             return {"step" if name == "time" else name: value for name, value in values.items()}
         return values
@@ -130,8 +129,8 @@ class PredictTask(OneAgentTask):
     @model_validator(mode="after")
     def _check_explained(self) -> "PredictTask":
         if any(step >= self.step for step in self.explained):
-            rule = f"explained steps before step {self.step}, which is to be predicted"
-            raise InvalidInput.expected(rule, list(self.explained))
+            expected = f"explained steps before step {self.step}, which is to be predicted"
+            raise InvalidInput.expected(expected, list(self.explained))
         return self
 
 
@@ -181,29 +180,29 @@ Task = Annotated[AgentTask | CheckTask, Field(discriminator="kind")]
 
 
 class Recruitment(StrictModel):
-    """A service that sends participants, by a link with their ids, and pays those who return with a code."""
+    """A service that sends participants by a link with their ids, and pays those who return with a code."""
 
     parameters: Annotated[tuple[Parameter, ...], Field(min_length=1, max_length=10)] = (
         "PROLIFIC_PID",
         "STUDY_ID",
         "SESSION_ID",
     )
-    """Parameters of the address whose values are stored. The first one identifies the participant."""
+    """Parameters of the link whose values are stored. The first one identifies the participant."""
     code: Code
-    """What a participant who has replied to every screen is shown."""
+    """The code that is shown to a participant after the last screen."""
     failed_code: Code | None = None
-    """The same for those who failed an attention check; None: `code`."""
+    """The code for participants who failed an attention check; if None, `code`."""
     link: Annotated[Line, Field(pattern=r"^https://[^{}]*\{code\}[^{}]*$")] | None = None
-    """Where participants return to, with {code} in the place of the code."""
+    """The address to which participants return; {code} stands for the code."""
 
 
 class Analysis(StrictModel):
-    """How the report evaluates the replies. A preregistration states it."""
+    """The rules by which the report evaluates the replies. A preregistration states them."""
 
     baseline: Name | None = None
-    """The condition that each other one is compared with; None: the first one."""
+    """The condition with which each other one is compared; if None, the first one."""
     alpha: Annotated[float, Field(gt=0, lt=0.5)] = 0.05
-    """Level of the tests, after Holm's correction for the number of comparisons."""
+    """Significance level of the tests, after Holm's correction for the number of comparisons."""
     min_seconds: Annotated[float, Field(ge=0, le=3600)] = 2.0
     """Participants whose median time per task is shorter are excluded."""
     max_failed_checks: Annotated[int, Field(strict=True, ge=0, le=MAX_ITEMS)] = 0
@@ -211,7 +210,7 @@ class Analysis(StrictModel):
 
 
 class UserStudy(StrictModel):
-    """A user study's file."""
+    """The content of a user study's file."""
 
     schema_name: Literal["paretofoil/user-study/1"] = Field(alias="schema")
     title: Line
@@ -236,7 +235,7 @@ class UserStudy(StrictModel):
 
     @property
     def baseline(self) -> Condition:
-        """The condition that the others are compared with."""
+        """The condition with which the others are compared."""
         return next(c for c in self.conditions if self.analysis.baseline in (None, c.name))
 
     def condition_of(self, number: int) -> Condition:
@@ -245,7 +244,7 @@ class UserStudy(StrictModel):
         return self.conditions[self._order(len(self.conditions), 0, block)[index]]
 
     def tasks_of(self, number: int) -> list[Task]:
-        """Return all tasks in a participant's own order."""
+        """Return all tasks in the order of a participant."""
         return [self.tasks[i] for i in self._order(len(self.tasks), 1, number)]
 
     def sides_of(self, number: int, task: Task) -> list[int]:
@@ -253,7 +252,7 @@ class UserStudy(StrictModel):
         return self._order(len(task.agents), 2, number, self.tasks.index(task))
 
     def ratings_of(self, number: int, asked: str) -> list[Rating]:
-        """Return the ratings of each task in the file's order, or those of the end in a participant's own order."""
+        """Return the ratings of each task in the file's order, or those at the end in the order of a participant."""
         ratings = [rating for rating in self.ratings if rating.asked == asked]
         return [ratings[i] for i in self._order(len(ratings), 3, number)] if asked == END else ratings
 

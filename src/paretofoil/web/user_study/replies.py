@@ -1,7 +1,7 @@
-"""The replies to a user study: one SQLite file, and its export as CSV.
+"""The replies to a user study: an SQLite file, and its export as CSV.
 
-A reply is on the disk before the page is told that it was stored. The file holds what was replied and how long it
-took: no names, no addresses, no dates.
+A reply is on the disk before the page gets the response that it was stored. The file contains replies and times, but no
+names, addresses or dates.
 """
 
 import csv
@@ -32,15 +32,17 @@ CREATE TABLE reply (
 ) STRICT;
 """
 LOOSE_TABLES = STRICT_TABLES.replace(" STRICT", "")
-"""The tables of earlier versions, and of SQLite before 3.37."""
+"""The tables of earlier versions of the file, and of SQLite before 3.37."""
 TABLES = STRICT_TABLES if sqlite3.sqlite_version_info >= (3, 37) else LOOSE_TABLES
 MAX_PARTICIPANTS = 10_000
 RECRUITED = "recruited "
-"""Prefix, in the table `about`, of the id that a recruitment service has given to a participant."""
+"""In the table `about`, prefix of the id that a recruitment service has given to a participant."""
 
 
 @dataclass(frozen=True)
 class Participant:
+    """A row of the table: a participant."""
+
     number: Count
     """Number of the participant, in the order of joining, from 0."""
     id: str
@@ -49,12 +51,12 @@ class Participant:
 
 @dataclass(frozen=True)
 class Reply:
-    """A row of the table: what a participant replied on one screen."""
+    """A row of the table: the reply of a participant on one screen."""
 
     number: Count
     """The participant's number."""
     position: Count
-    """Position of the screen in the participant's own order, from 0."""
+    """Position of the screen in the order of the participant, from 0."""
     step: str
     """The name of the task, or "end"."""
     kind: str
@@ -66,11 +68,11 @@ class Reply:
     correct: bool | None
     ratings: Mapping[str, int]
     seconds: float
-    """From when the whole screen was visible to the reply."""
+    """Time from when the whole screen was visible to the reply."""
     away: float
-    """Part of these seconds during which the page was hidden."""
+    """Part of this time during which the page was hidden."""
     loads: int
-    """How often the screen was loaded; more than once after a reload."""
+    """Number of times that the screen was loaded."""
 
     @classmethod
     def from_row(cls, row: tuple[Any, ...]) -> "Reply":
@@ -89,7 +91,7 @@ _SELECT = f"SELECT {', '.join(COLUMNS)} FROM reply"
 
 
 class Replies:
-    """The file of the server that writes it. Several threads may use it."""
+    """The file of replies, opened by the server that writes it. Several threads may use it."""
 
     def __init__(self, path: Path, study: UserStudy) -> None:
         """Create the file, or open one that holds replies to this study."""
@@ -103,10 +105,8 @@ class Replies:
                     rows = [(name, json.dumps(value)) for name, value in {"schema": SCHEMA, "study": document}.items()]
                     connection.executemany("INSERT INTO about VALUES (?, ?)", rows)
                 elif _read_all(connection, path)[0] != study:
-                    raise InvalidInput.expected(
-                        f"{path} to hold replies to this study",
-                        "replies to another one (choose a new file with --replies)",
-                    )
+                    got = "replies to another one (choose a new file with --replies)"
+                    raise InvalidInput.expected(f"{path} to hold replies to this study", got)
         except BaseException:
             self.close()
             raise
@@ -119,9 +119,9 @@ class Replies:
         return participant
 
     def join(self, key: str, condition_of: Callable[[int], str], ids: Mapping[str, str] | None = None) -> Participant:
-        """Return the participant with that id, who is added if new; `condition_of(number)` returns the condition.
+        """Return the participant with an id. A new participant is added, with the condition `condition_of(number)`.
 
-        `ids` are those of a recruitment service. If the first of them is known, its participant is returned.
+        `ids` are those of a recruitment service. If the first of them is known, return the participant who has it.
         """
         recruited = f"{RECRUITED}{next(iter((ids or {}).values()), '')}"
         with self._connection() as connection:
@@ -140,19 +140,19 @@ class Replies:
         return participant
 
     def count(self, participant: Participant) -> int:
-        """Return how many replies a participant has given."""
+        """Return the number of replies of a participant."""
         with self._connection() as connection:
             rows = connection.execute("SELECT count(*) FROM reply WHERE number = ?", (participant.number,))
             return int(rows.fetchone()[0])
 
     def failed_checks(self, participant: Participant) -> int:
-        """Return how many attention checks a participant has failed."""
+        """Return the number of attention checks that a participant has failed."""
         with self._connection() as connection:
             query = "SELECT count(*) FROM reply WHERE number = ? AND kind = 'check' AND correct = 0"
             return int(connection.execute(query, (participant.number,)).fetchone()[0])
 
     def add(self, reply: Reply) -> None:
-        """Store a reply, or raise Conflict if the screen has a different one. An equal reply is stored only once."""
+        """Store a reply. Raise Conflict if the screen has a different reply; an equal one is not stored twice."""
         with self._connection() as connection:
             place = (reply.number, reply.position)
             row = connection.execute(f"{_SELECT} WHERE number = ? AND position = ?", place).fetchone()
@@ -165,7 +165,7 @@ class Replies:
 
     @contextmanager
     def _connection(self) -> Iterator[sqlite3.Connection]:
-        """Yield the connection in a transaction. Errors of SQLite are raised as errors of the store."""
+        """Yield the connection in a transaction. Errors of SQLite are raised as StoreError."""
         try:
             with self._database.writing() as connection:
                 yield connection
@@ -182,13 +182,13 @@ def _participant(connection: sqlite3.Connection, key: str) -> Participant | None
 
 
 def read_replies(path: Path) -> tuple[UserStudy, list[Participant], list[Reply]]:
-    """Return a file's study, participants and replies. The study may be running."""
+    """Return the study, participants and replies of a file. This works while the study runs."""
     with _reading_errors(path), open_to_read(path, "a file of replies") as connection:
         return _read_all(connection, path)
 
 
 def _read_all(connection: sqlite3.Connection, path: Path) -> tuple[UserStudy, list[Participant], list[Reply]]:
-    """Return the content of a file after checking all of it: someone may have changed or damaged the file."""
+    """Return the content of a file. All of it is checked, because it may have been changed or damaged."""
     if not any(has_tables(connection, tables) for tables in (STRICT_TABLES, LOOSE_TABLES)):
         raise InvalidInput.expected(f"{path} to hold the replies of a user study", "another SQLite file")
     check_intact(connection, path)
@@ -205,20 +205,21 @@ def _read_all(connection: sqlite3.Connection, path: Path) -> tuple[UserStudy, li
         raise InvalidInput(f"{path}: {error}") from None
     conditions = {condition.name for condition in study.conditions}
     for number, person in enumerate(people):
-        if person.number != number or person.condition not in conditions:
-            expected = f"participant {number} of {path} with a condition among {', '.join(sorted(conditions))}"
-            raise InvalidInput.expected(expected, f"participant {person.number} with {brief(person.condition)}")
+        if person.number != number:
+            raise InvalidInput.expected(f"participant number {number} in {path}", person.number)
+        if person.condition not in conditions:
+            expected = f"a condition among {', '.join(sorted(conditions))} for participant {number} of {path}"
+            raise InvalidInput.expected(expected, brief(person.condition))
     for reply in replies:
         if reply.number >= len(people):
-            raise InvalidInput.expected(
-                f"replies of the {len(people)} participants of {path}", f"one of participant {reply.number}"
-            )
+            expected = f"replies of the {len(people)} participants of {path}"
+            raise InvalidInput.expected(expected, f"one of participant {reply.number}")
     return study, people, replies
 
 
 @contextmanager
 def _reading_errors(path: Path) -> Iterator[None]:
-    """Turn SQLite's errors into sentences."""
+    """Raise errors of SQLite as InvalidInput or StoreError, with a sentence."""
     try:
         yield
     except (sqlite3.Error, UnicodeDecodeError) as error:

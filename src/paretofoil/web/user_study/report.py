@@ -1,4 +1,4 @@
-"""The report of a user study: its finding in sentences, tables and a figure."""
+"""The report of a user study: sentences, tables and a figure."""
 
 from collections import Counter
 from pathlib import Path
@@ -14,11 +14,11 @@ if TYPE_CHECKING:
 
 Rows = list[list[str]]
 ACROSS = 3
-"""Panels of the figure side by side."""
+"""Largest number of panels side by side."""
 
 
 def finding(evaluation: UserStudyEvaluation) -> list[str]:
-    """Return what the study found, one sentence for each comparison of accuracy, and who was excluded."""
+    """Return one sentence for each comparison of accuracy, and one about the participants and exclusions."""
     study = evaluation.study
     accuracy = [one for one in evaluation.comparisons if one.measure == "accuracy"]
     reasons = Counter(reason for _, reason in evaluation.excluded)
@@ -32,8 +32,8 @@ def finding(evaluation: UserStudyEvaluation) -> list[str]:
 def _sentence(one: ConditionComparison, baseline: str, alpha: float) -> str:
     difference = one.difference
     interval = f"{100 * difference.low:+.0f} to {100 * difference.high:+.0f}"
-    numbers = f"{100 * difference.mean:+.0f} percentage points, 95 % interval {interval}, {p_text(one.adjusted)}"
-    if one.adjusted > alpha:
+    numbers = f"{100 * difference.mean:+.0f} percentage points, 95 % interval {interval}, {p_text(one.adjusted_p)}"
+    if one.adjusted_p > alpha:
         return f"No difference in accuracy was found between {one.condition} and {baseline} ({numbers})."
     more = "more" if difference.mean > 0 else "less"
     return f"With {one.condition}, people replied correctly {more} often than with {baseline} ({numbers})."
@@ -45,19 +45,19 @@ def p_text(p: float) -> str:
 
 def means(evaluation: UserStudyEvaluation) -> Rows:
     """Return a row for each measure and condition: participants, mean with interval, difference, and p-value."""
-    compared = {(one.measure, one.condition): one for one in evaluation.comparisons}
+    comparisons = {(one.measure, one.condition): one for one in evaluation.comparisons}
     rows = []
     for measure in measures(evaluation.study):
         for condition in evaluation.study.conditions:
-            estimate, one = (values.get((measure, condition.name)) for values in (evaluation.estimates, compared))
-            size = len(evaluation.values(measure, condition.name))
-            row = [measure, condition.name, str(size), str(estimate or "")]
-            rows.append([*row, str(one.difference), p_text(one.adjusted)] if one else [*row, "", ""])  # type: ignore[union-attr]
+            key = measure, condition.name
+            estimate, one = evaluation.estimates.get(key), comparisons.get(key)
+            row = [*key, str(len(evaluation.values(*key))), str(estimate or "")]
+            rows.append([*row, str(one.difference), p_text(one.adjusted_p)] if one else [*row, "", ""])
     return rows
 
 
 def tasks(evaluation: UserStudyEvaluation) -> Rows:
-    """Return a row for each task: the correct replies of each condition."""
+    """Return a row for each task: the number of correct replies in each condition."""
     names = dict.fromkeys(task for task, _ in evaluation.by_task)
     counts = evaluation.by_task
     return [
@@ -67,7 +67,7 @@ def tasks(evaluation: UserStudyEvaluation) -> Rows:
 
 
 def figure_user_study(evaluation: UserStudyEvaluation, path: str | Path | None = None) -> "Figure":
-    """Draw each measure by condition: every participant as a dot, and the mean with its 95 % interval."""
+    """Draw a panel for each measure: every participant as a dot, and the mean of each condition with its interval."""
     check_figure(path)
     names, conditions = measures(evaluation.study), [c.name for c in evaluation.study.conditions]
     across, down = min(len(names), ACROSS), -(-len(names) // ACROSS)

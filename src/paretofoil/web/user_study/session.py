@@ -1,4 +1,4 @@
-"""A running user study: participants, what they see next, their replies, and the routes."""
+"""A running user study: its participants, their screens and replies, and the routes."""
 
 import asyncio
 from collections.abc import Mapping, Sequence
@@ -21,7 +21,7 @@ MAX_SECONDS = 1e7
 
 
 class Screen(BaseModel):
-    """One screen of a participant: a task with its ratings, or the ratings at the end. The right reply is not in it."""
+    """One screen of a participant: a task with its ratings, or the ratings at the end. The right reply is left out."""
 
     name: str
     kind: Literal["predict", "choose", "steer", "check", "end"]
@@ -34,16 +34,16 @@ class Screen(BaseModel):
 
 
 class Completion(BaseModel):
-    """What a participant takes back to the recruitment service."""
+    """The code, and maybe a link, with which a participant returns to the recruitment service."""
 
     code: str
     link: str | None
 
 
 class ParticipantScreens(BaseModel):
-    """A participant's screens. The name of the condition is not in it."""
+    """The screens of a participant. The name of the condition is left out."""
 
-    key: str = Field(description="The participant's random number: an earlier one if the recruitment id is known.")
+    key: str = Field(description="The participant's random number; that of an earlier visit if the id is known.")
     shows: Sequence[Part]
     screens: Sequence[Screen]
     next: int = Field(description="Index of the first screen without a reply; the number of screens if all have one.")
@@ -54,7 +54,7 @@ ScreenName = Annotated[str, Field(min_length=1, max_length=63)]
 
 
 class Consent(StrictModel):
-    """A participant agrees to take part."""
+    """The consent of a participant."""
 
     agreed: Literal[True]
     ids: dict[Parameter, Annotated[str, Field(max_length=200)]] = Field(
@@ -63,7 +63,7 @@ class Consent(StrictModel):
 
 
 class ReplyRequest(StrictModel):
-    """What a participant replied on a screen, and how long it took."""
+    """The reply of a participant on a screen, and its time."""
 
     screen: ScreenName
     reply: Annotated[str, Field(max_length=200)] | Command | None = Field(
@@ -84,12 +84,11 @@ class UserStudySession:
         self._replies = Replies(replies, study)
 
     def join(self, key: str, ids: Mapping[str, str]) -> ParticipantScreens:
-        """Add a participant. One who has joined before keeps condition, order and replies."""
+        """Add a participant. Someone who has joined before keeps condition, order and replies."""
         parameters = self.study.recruitment.parameters if self.study.recruitment else ()
         if unknown := set(ids) - set(parameters):
-            expected = (
-                f"ids among {', '.join(parameters)}" if parameters else "no ids, since the study names no parameters"
-            )
+            names = f"ids among {', '.join(parameters)}"
+            expected = names if parameters else "no ids, since the study names no parameters"
             raise InvalidInput.expected(expected, ", ".join(sorted(unknown)))
         recruited = {name: ids[name] for name in parameters if ids.get(parameters[0]) and name in ids}
         return self._show(self._replies.join(key, lambda number: self.study.condition_of(number).name, recruited))
@@ -98,7 +97,7 @@ class UserStudySession:
         return self._show(self._replies.find(key))
 
     def take(self, key: str, request: ReplyRequest) -> ParticipantScreens:
-        """Store a reply to the next screen. The same reply may be sent again."""
+        """Store the reply to the next screen. An equal reply may be sent again."""
         participant = self._replies.find(key)
         screens = {screen.name: screen for screen in self._screens(participant)}
         names = list(screens)
@@ -173,7 +172,8 @@ class UserStudySession:
 def _check_ratings(ratings: Sequence[Rating], replies: Mapping[str, int]) -> dict[str, int]:
     names = [rating.name for rating in ratings]
     if set(replies) != set(names):
-        raise InvalidInput.expected(f"ratings of {', '.join(names) or 'nothing'}", ", ".join(replies) or "none")
+        expected = f"ratings of {', '.join(names)}" if names else "no ratings"
+        raise InvalidInput.expected(expected, ", ".join(replies) or "none")
     for rating in ratings:
         if not 1 <= replies[rating.name] <= rating.points:
             raise InvalidInput.expected(f"{rating.name} from 1 to {rating.points}", replies[rating.name])
@@ -190,7 +190,7 @@ def study_router(session: UserStudySession) -> APIRouter:
     router = APIRouter(tags=["user study"])
 
     public = {"title", "consent", "introduction", "thanks"}
-    included = {**dict.fromkeys(public, True), "recruitment": {"parameters"}}  # the codes are told at the end
+    included = {**dict.fromkeys(public, True), "recruitment": {"parameters"}}  # the codes are shown at the end
 
     @router.get("/study", response_model_include=included)  # type: ignore[arg-type]
     async def show_study() -> UserStudy:
@@ -199,7 +199,7 @@ def study_router(session: UserStudySession) -> APIRouter:
 
     @router.put("/study/participants/{key}")
     async def take_part(key: Key, consent: Consent) -> ParticipantScreens:
-        """Take part under a random number. Who has joined before continues."""
+        """Take part under a random number. Participants who have joined before continue."""
         return await asyncio.to_thread(session.join, key, consent.ids)
 
     @router.get("/study/participants/{key}")
@@ -209,7 +209,7 @@ def study_router(session: UserStudySession) -> APIRouter:
 
     @router.post("/study/participants/{key}/replies")
     async def take_reply(key: Key, reply: ReplyRequest) -> ParticipantScreens:
-        """Reply to the next screen. The same reply may be sent again; a reply cannot be changed."""
+        """Reply to the next screen. A reply may be sent again, but cannot be changed."""
         return await asyncio.to_thread(session.take, key, reply)
 
     return router

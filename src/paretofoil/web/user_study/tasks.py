@@ -1,4 +1,4 @@
-"""Tasks of a user study, checked on the agents that participants see, with the right replies."""
+"""The tasks of a user study with their right replies, checked on the agents that participants see."""
 
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
@@ -27,21 +27,21 @@ from paretofoil.web.user_study.plan import (
 )
 
 CHECK_SECONDS = 5.0
-"""Time limit of the search that checks whether some command leads to the foil of a task."""
+"""Time limit of the search that checks whether some command makes the agent choose the foil of a task."""
 MIN_DIFFERENCE = 1e-9
-"""Two agents whose performance differs by less are equally good."""
+"""Two agents are equally good if their performance differs by less than this."""
 
 FindAgent = Callable[[str], Agent]
-"""Returns an agent by name."""
+"""Takes the name of an agent and returns the agent."""
 
 
 @dataclass(frozen=True)
 class JudgedReply:
-    """A reply and the correct one; all None on the last screen, which has only ratings."""
+    """A reply, and whether it is right. All fields are None for the last screen, which has only ratings."""
 
     reply: str | None = None
     truth: str | None = None
-    """What the agent does; of two agents, the better one."""
+    """The right reply: what the agent does, or the better one of two agents."""
     correct: bool | None = None
 
 
@@ -61,24 +61,24 @@ class WatchedEpisode:
     command: Sequence[float]
     seed: int
     until: int | None
-    """The step at which it stops; None: at its end."""
+    """The step at which the episode stops; None if it is shown to its end."""
     explained: tuple[ExplainedStep, ...]
 
 
 @dataclass(frozen=True)
 class PreparedTask:
-    """A task about the agents of a condition."""
+    """A task in a condition: with its episodes, and the right reply."""
 
     task: Task
     episodes: tuple[WatchedEpisode, ...]
     judge: Callable[[Any], JudgedReply]
     """Compares a reply with the right one."""
     truth: str
-    """The right reply, or for a steer task the action that it must lead to."""
+    """The right reply; in a steer task, the action that the reply must make the agent choose."""
 
 
 def prepare_tasks(study: UserStudy, find: FindAgent) -> dict[tuple[str, str], PreparedTask]:
-    """Return every task in every condition, by (condition, task). Raise an error where a task cannot be done."""
+    """Return every task in every condition, by (condition, task). Raise an error if a task cannot be done."""
     for condition in study.conditions:
         for name, other in condition.instead.items():
             _check_same_environment(find(name), find(other))
@@ -106,9 +106,8 @@ def _prepare_task(task: Task, find: FindAgent, condition: Condition) -> Prepared
             raise InvalidInput.expected(f"a step from 0 to {len(episode) - 1} of the episode of {name}", task.step)
         decision = episode[task.step]
         if len(decision.valid_actions) < 2:
-            raise InvalidInput.expected(
-                "a step with two or more valid actions", f"step {task.step}, at which {name} has one"
-            )
+            got = f"step {task.step}, at which {name} has one"
+            raise InvalidInput.expected("a step with two or more valid actions", got)
         watched = _watched_episode(task, name, agent, episode, until=task.step)
         if isinstance(task, PredictTask):
             return _prepare_predict(task, agent, decision, watched)
@@ -144,7 +143,9 @@ def _prepare_steer(task: SteerTask, agent: Agent, decision: Decision, watched: W
         raise InvalidInput.expected("a foil that the agent does not choose", task.foil)
     answer = explain(agent, decision, foil=foil, limits=Limits(CHECK_SECONDS), options=Options(attainable=False))
     if answer.command is None:
-        raise InvalidInput.expected("a foil that some command leads to", f"{task.foil} ({answer.status.value})")
+        raise InvalidInput.expected(
+            "a foil that the agent chooses under some command", f"{task.foil} ({answer.status.value})"
+        )
 
     def judge(reply: Any) -> JudgedReply:
         if not isinstance(reply, list):
@@ -165,7 +166,7 @@ def _prepare_choose(task: ChooseTask, find: FindAgent) -> PreparedTask:
     )
     performance = {name: _performance(agent, task) for name, agent in agents.items()}
     if max(performance.values()) - min(performance.values()) < MIN_DIFFERENCE:
-        raise InvalidInput.expected("two agents of which one does better", f"equal performance of {performance}")
+        raise InvalidInput.expected("two agents of which one is better", f"equal performance: {performance}")
     better = max(performance, key=performance.__getitem__)
 
     def judge(reply: Any) -> JudgedReply:
@@ -197,7 +198,7 @@ def _probabilities(agent: Agent, decision: Decision, command: np.ndarray) -> np.
 
 
 def _performance(agent: Agent, task: ChooseTask) -> float:
-    """Return how well an agent does: minus its largest scaled shortfall, or the weighted return for preferences."""
+    """Return the performance of an agent: minus the largest scaled error, or for preferences the weighted return."""
     command = as_command(agent, task.command)
     start = rollout(agent, command, seed=task.seed)[0]
     achieved = consequence(agent, start, command, seed=task.seed).achieved
