@@ -222,7 +222,7 @@ def test_a_range_whose_ends_are_swapped_is_refused() -> None:
         ({"free": [0]}, "a range of observation 0"),
         ({"free": ["speed"]}, "among observation 0, observation 1, .* or pf.Feature"),
         ({"free": [pf.Feature("far", 9, 0, 1)]}, "at the indices 0 to 3"),
-        ({"free": [pf.Feature("a", 0, 0, 1), pf.Feature("b", 0, 0, 1)]}, "at different numbers"),
+        ({"free": [pf.Feature("a", 0, 0, 1), pf.Feature("b", 0, 0, 1)]}, "at different indices of the state"),
         ({"free": CONTINUOUS, "constraints": ["speed = angle"]}, "link them"),
         ({"free": CONTINUOUS, "constraints": ["sped <= angle"]}, "names among speed, angle"),
         ({"free": CONTINUOUS, "constraints": ["speed >= 0.5"]}, "a state with speed >= 0.5"),

@@ -126,7 +126,7 @@ def test_bad_arguments_are_refused() -> None:
 def test_the_verb_tells_the_cost_of_a_counterexample_by_its_size() -> None:
     told = CliRunner().invoke(app, ["never", "deep-sea-treasure", "down", "--quiet", "--seconds", "0.01"])
     assert re.search(
-        r"under the command [\d.]+ treasure in [\d.]+ steps? it chooses down\.", " ".join(told.stdout.split())
+        r"under the command [\d.]+ treasure in [\d.]+ steps?, it chooses down\.", " ".join(told.stdout.split())
     )
 
 

@@ -53,7 +53,7 @@ def test_a_question_about_an_amount_has_the_librarys_answer(visitor: Visitor, ag
         ("relase >= 80", "expected a dimension among release"),
         ("release >= 800", "expected an amount of release within 0 to "),
         ("sideways", "expected a foil on a continuous action"),
-        (7, "expected a direction of the actions"),
+        (7, "expected the number of a direction of the actions"),
     ],
 )
 def test_an_amount_that_is_no_question_is_refused(visitor: Visitor, foil: Any, message: str) -> None:

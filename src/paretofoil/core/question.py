@@ -180,10 +180,13 @@ class QuestionBatch:
 
     def __init__(self, questions: Sequence[Question]) -> None:
         first = questions[0]
-        kind = {(id(q.policy), q.space.dim, q.space.shape, q.norm, q.probability) for q in questions}
-        if len(kind) > 1:
-            expected = "questions with the same policy, number of objectives, shape, norm and probability"
-            raise InvalidInput.expected(expected, [values for _, *values in kind])
+        policies = len({id(q.policy) for q in questions})
+        if policies > 1:
+            raise InvalidInput.expected("questions about one policy", f"{policies} policies")
+        kinds = {(q.space.dim, q.space.shape, q.norm, q.probability) for q in questions}
+        if len(kinds) > 1:
+            expected = "questions with the same number of objectives, shape of the space, norm and probability"
+            raise InvalidInput.expected(expected, sorted(map(list, kinds), key=str))
         self.questions = list(questions)
         self.norm = first.norm
         self.num_questions, self.dim = len(questions), first.space.dim
