@@ -54,12 +54,9 @@ class RelaxedSoftmax:
 def relax_softmax(kind: Softmax, least: np.ndarray, most: np.ndarray) -> tuple[RelaxedSoftmax, np.ndarray, np.ndarray]:
     """Return the relaxation over intervals (B, n) of the input, and the smallest and the largest outputs.
 
-    Bounds of p_i = sigmoid(x_i - logsumexp of the others) use the logarithm of the others' sum, because differences of
-    exponentials lose all digits.
     """
     low, high = kind.groups(least), kind.groups(most)
-    lower = ACTIVATIONS["sigmoid"](low - _of_others(high)) * (1.0 - _ROUNDING)
-    upper = np.minimum(ACTIVATIONS["sigmoid"](high - _of_others(low)) * (1.0 + _ROUNDING) + 1e-300, 1.0)
+    lower, upper = map(kind.groups, shares(kind, least, most))
     center = (low + high) / 2
     values = kind.groups(kind.points(center.reshape(least.shape)))
     around = np.where((lower < 0.5) & (upper > 0.5), 0.25, 0.0)
@@ -73,6 +70,18 @@ def relax_softmax(kind: Softmax, least: np.ndarray, most: np.ndarray) -> tuple[R
     offset = values - (slopes @ center[..., None])[..., 0]
     relaxed = RelaxedSoftmax(kind, slopes, offset.reshape(least.shape), radius.reshape(least.shape))
     return relaxed, lower.reshape(least.shape), upper.reshape(least.shape)
+
+
+def shares(kind: Softmax, least: np.ndarray, most: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
+    """Return the smallest and the largest outputs over intervals (B, n) of the input.
+
+    Bounds of p_i = sigmoid(x_i - logsumexp of the others) use the logarithm of the others' sum, because differences of
+    exponentials lose all digits.
+    """
+    low, high = kind.groups(least), kind.groups(most)
+    lower = ACTIVATIONS["sigmoid"](low - _of_others(high)) * (1.0 - _ROUNDING)
+    upper = np.minimum(ACTIVATIONS["sigmoid"](high - _of_others(low)) * (1.0 + _ROUNDING) + 1e-300, 1.0)
+    return lower.reshape(least.shape), upper.reshape(least.shape)
 
 
 def _of_others(x: np.ndarray) -> np.ndarray:

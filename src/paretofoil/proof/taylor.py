@@ -20,16 +20,18 @@ import numpy as np
 from paretofoil.core.program import STEEPEST, Affine, Elementwise, Function, Node, Product, Program, Softmax
 from paretofoil.proof.bounds import UNBOUNDED, HalfSpaces
 from paretofoil.proof.elementwise import RELAXATIONS
-from paretofoil.proof.softmax import relax_softmax
+from paretofoil.proof.softmax import shares
 
-DEGREES = {1: 6, 2: 5, 3: 4}
+DEGREES = {1: 8, 2: 5, 3: 4}
 """The degree of the polynomials, by the number of inputs; the linear bounder bounds programs of more inputs."""
-_ROUNDING = 2.0**-44
+_ROUNDING = 2.0**-47
 """More than the relative rounding error of one operation on polynomials, as a share of the sizes of its terms."""
 _MOST_BLOCKS, _WORTHWHILE = 4, 0.8
 """A weight is divided into at most so many blocks, if these have at most this share of its entries."""
 _FAR = 40.0
 """Exponentials of larger numbers are not followed."""
+_NOTHING, _TINY = -700.0, 1e-300
+"""The exponentials of numbers below the first are less than the second."""
 
 
 @dataclass(frozen=True, eq=False)
@@ -88,6 +90,7 @@ class TaylorModel:
         cls, basis: Monomials, coefficients: np.ndarray, radius: np.ndarray, ball: np.ndarray | None = None
     ) -> "TaylorModel":
         """Return the model, with `radius` and `ball` each tightened by the other."""
+        radius = radius * (1.0 + _ROUNDING)
         radius = radius if ball is None else np.minimum(radius, ball[:, None])
         norm = _norm(radius)
         return cls(basis, coefficients, radius, norm if ball is None else np.fmin(ball, norm))
@@ -113,15 +116,18 @@ class TaylorModel:
         """Return the products with the numbers of another model."""
         coefficients, beyond = _multiply(self.basis, self.coefficients, self.degrees, other.coefficients, other.degrees)
         # The product of both radii is counted twice.
-        radius = self.size * other.radius + other.size * self.radius + beyond
-        ball = self.size.max(axis=1) * other.ball + other.size.max(axis=1) * self.ball + _norm(beyond)
+        radius, ball = beyond, _norm(beyond)
+        for one, two in ((self, other), (other, self)):
+            moved = one.size * two.radius
+            radius = radius + moved
+            ball = ball + np.minimum(one.size.max(axis=1) * two.ball, _norm(moved))
         return TaylorModel.of(self.basis, coefficients, radius, ball)
 
     def total(self, kind: Product) -> "TaylorModel":
         """Sum neighbouring numbers, as the terms of a product node."""
         if kind.terms == 1:
             return self
-        rounding = _ROUNDING * kind.total(self.size)
+        rounding = max(_ROUNDING, 2.0**-53 * (kind.terms + 16)) * kind.total(self.size)
         radius = kind.total(self.radius) + rounding
         ball = np.sqrt(kind.terms) * (1.0 + _ROUNDING) * self.ball + _norm(rounding)
         return TaylorModel.of(self.basis, kind.total(self.coefficients), radius, ball)
@@ -285,7 +291,7 @@ def _of_affine(affine: Affine, models: Sequence[TaylorModel], stretches: Iterato
         ball += model.ball * norm
     radius, size = bounds
     coefficients[0] += affine.bias
-    rounding = max(_ROUNDING, 2.0**-51 * columns) * size
+    rounding = 2.0**-53 * (columns + 16) * size
     return TaylorModel.of(first.basis, coefficients, radius + rounding, ball + _norm(rounding))
 
 
@@ -305,20 +311,27 @@ def _softmax(kind: Softmax, x: TaylorModel) -> TaylorModel:
     the sum does not vary to the first order.
     """
     basis, spread = x.basis, Product(kind.count).spread
+    least, most = shares(kind, *x.interval)
     weights = kind.groups(kind.points(x.coefficients[0]))
-    mean = (kind.groups(x.coefficients) * weights).sum(axis=-1)
-    radius = x.radius + _ROUNDING * (x.size + spread(kind.groups(x.size).max(axis=-1)))
-    shifted = TaylorModel.of(basis, x.coefficients - spread(mean), radius)
-    far = ~(kind.groups(shifted.interval[1]).max(axis=-1) < _FAR)
-    powers = _compose(Elementwise("exp"), shifted.where(~spread(far), 0.0, 0.0))
+    mean = spread((kind.groups(x.coefficients) * weights).sum(axis=-1))
+    rounding = _ROUNDING * (x.size + np.abs(mean).sum(axis=0))
+    shifted = TaylorModel.of(basis, x.coefficients - mean, rounding)
+    high = shifted.interval[1]
+    none, far = high < _NOTHING, ~spread(kind.groups(high).max(axis=-1) < _FAR)
+    powers = _compose(Elementwise("exp"), shifted.where(~(none | far), 0.0, 0.0))
+    powers = powers.where(~none, 0.0, _TINY)
     sums = powers.total(Product(kind.count))
     low, high = sums.interval
-    known = ~far & (low > 1e-3 * high)
+    known = low > 1e-3 * high
     inverse = _compose(Elementwise("reciprocal"), sums.where(known, 1.0, 0.0))
-    shares = powers.times(TaylorModel.of(basis, spread(inverse.coefficients), spread(inverse.radius)))
-    _, least, most = relax_softmax(kind, *x.interval)
+    quotients = powers.times(TaylorModel.of(basis, spread(inverse.coefficients), spread(inverse.radius)))
+    # The rest of the operand moves the shares by their derivatives, p (1 - p) and -p q.
+    total = spread((kind.groups(most * x.radius)).sum(axis=-1))
+    moved = most * (total + (1.0 - least - most) * x.radius + _ROUNDING * (total + x.radius))
+    ball = quotients.ball + np.minimum(0.5 * x.ball, _norm(moved))
+    result = TaylorModel.of(basis, quotients.coefficients, quotients.radius + moved, ball)
     half = (most - least) / 2 * (1.0 + _ROUNDING) + _ROUNDING
-    return shares.where(spread(known) & (shares.radius < half), (most + least) / 2, half)
+    return result.where(spread(known) & ~far & (result.radius < half), (most + least) / 2, half)
 
 
 def _compose(kind: Elementwise, x: TaylorModel, lowest: float = -np.inf) -> TaylorModel:
