@@ -166,7 +166,7 @@ class MarginNetwork:
         each margin may follow the first bounds.
         """
         dim = low.shape[1]
-        terms = len(taylor.monomials(dim).powers) // 4 + 1 if self.uses_taylor else max(dim, self.num_rivals)
+        terms = 2 if self.uses_taylor else max(dim, self.num_rivals)  # Taylor models: 32
         return in_chunks(
             lambda part: self.bound_together(low[part], high[part], level, None if cap is None else cap[part]),
             len(low),

@@ -112,25 +112,28 @@ class TaylorModel:
         reach = (self.degrees[1:].sum(axis=0) + self.radius) * (1.0 + _ROUNDING) + _ROUNDING * self.degrees[0]
         return self.coefficients[0] - reach, self.coefficients[0] + reach
 
-    def times(self, other: "TaylorModel") -> "TaylorModel":
-        """Return the products with the numbers of another model."""
+    def times(self, other: "TaylorModel", kind: Product = Product()) -> "TaylorModel":
+        """Return the products with the numbers of another model, with neighbouring ones summed as in a product node."""
         coefficients, beyond = _multiply(self.basis, self.coefficients, self.degrees, other.coefficients, other.degrees)
-        # The product of both radii is counted twice.
+        beyond = kind.total(beyond) + _of_sums(kind) * kind.total(self.size * other.size)
         radius, ball = beyond, _norm(beyond)
-        for one, two in ((self, other), (other, self)):
-            moved = one.size * two.radius
+        for one, two in ((self, other), (other, self)):  # the product of both radii is counted twice
+            lengths = np.sqrt(kind.total(one.size * one.size)) * (1.0 + _ROUNDING)  # |x . y| <= |x| |y|
+            moved = np.minimum(kind.total(one.size * two.radius), lengths * two.ball[:, None])
             radius = radius + moved
-            ball = ball + np.minimum(one.size.max(axis=1) * two.ball, _norm(moved))
-        return TaylorModel.of(self.basis, coefficients, radius, ball)
+            ball = ball + np.fmin(lengths.max(axis=1, initial=0.0) * two.ball, _norm(moved))
+        return TaylorModel.of(self.basis, kind.total(coefficients), radius, ball)
 
     def total(self, kind: Product) -> "TaylorModel":
         """Sum neighbouring numbers, as the terms of a product node."""
-        if kind.terms == 1:
-            return self
-        rounding = max(_ROUNDING, 2.0**-53 * (kind.terms + 16)) * kind.total(self.size)
+        rounding = _of_sums(kind) * kind.total(self.size)
         radius = kind.total(self.radius) + rounding
         ball = np.sqrt(kind.terms) * (1.0 + _ROUNDING) * self.ball + _norm(rounding)
         return TaylorModel.of(self.basis, kind.total(self.coefficients), radius, ball)
+
+    def without_rest(self) -> "TaylorModel":
+        """Return the polynomials alone."""
+        return TaylorModel(self.basis, self.coefficients, np.zeros_like(self.radius), np.zeros_like(self.ball))
 
     def widened(self, error: np.ndarray) -> "TaylorModel":
         """Return the model of numbers with an additional error of at most (B, n)."""
@@ -143,6 +146,11 @@ class TaylorModel:
         coefficients = np.where(keep, self.coefficients, 0.0)
         coefficients[0] = np.where(keep, coefficients[0], center)
         return TaylorModel.of(self.basis, coefficients, np.where(keep, self.radius, radius))
+
+
+def _of_sums(kind: Product) -> float:
+    """Return the rounding error of the sums of a product node, as a share of the sizes of the terms."""
+    return 0.0 if kind.terms == 1 else max(_ROUNDING, 2.0**-53 * (kind.terms + 16))
 
 
 def _norm(numbers: np.ndarray) -> np.ndarray:
@@ -212,7 +220,8 @@ def upper_bounds(
             if size is not None:
                 sizes = [size, *(model.size for model in models[1:])]
                 operands = [x.widened(error(sizes)) for x, error in zip(operands, node.errors, strict=True)]
-            models.append(_apply(node, operands))
+            norm = _norm_of(program, node) if size is None else None
+            models.append(_apply(node, operands) if norm is None else _normalise(node, norm, operands[0], models))
             if size is not None:
                 slip = node.slip * node.kind.size([x.size for x in operands], models[-1].size)
                 models[-1] = models[-1].widened(slip)
@@ -297,11 +306,81 @@ def _of_affine(affine: Affine, models: Sequence[TaylorModel], stretches: Iterato
 
 def _apply(node: Node, operands: Sequence[TaylorModel]) -> TaylorModel:
     if isinstance(node.kind, Product):
-        result = operands[0].times(operands[-1]).total(node.kind)
+        result = operands[0].times(operands[-1], node.kind)
         return result.where(result.radius < node.limit, 0.0, node.limit)
     if isinstance(node.kind, Softmax):
         return _softmax(node.kind, operands[0])
     return _compose(node.kind, operands[0], node.lowest)
+
+
+class Norm(NamedTuple):
+    """Which nodes compute the inverse of a norm: rsqrt(share * sum of squares + least)."""
+
+    inverse: int
+    root: Node
+    squares: Product
+    share: float
+    least: float
+
+
+def _norm_of(program: Program, node: Node) -> Norm | None:
+    """Return the norm by which a product node divides numbers; None for other nodes."""
+    if node not in _NORMS:
+        _NORMS[node] = _find_norm(program, node)
+    return _NORMS[node]
+
+
+_NORMS: WeakKeyDictionary[Node, Norm | None] = WeakKeyDictionary()
+
+
+def _find_norm(program: Program, node: Node) -> Norm | None:
+    if node.kind != Product() or np.isinf(node.limit) or len(node.operands) == 1:
+        return None
+    rows, divisors = node.operands
+    [inverse, *others] = divisors.weights
+    root = program.nodes[inverse - 1]
+    if others or inverse == 0 or root.kind != Elementwise("rsqrt"):
+        return None
+    [mean] = root.operands
+    [place, *others] = mean.weights
+    squares = program.nodes[place - 1]
+    if others or place == 0 or not isinstance(squares.kind, Product) or len(squares.operands) > 1:
+        return None
+    [same] = squares.operands
+    share, least, identity = mean.weights[place].flat[0], mean.bias.flat[0], np.eye(mean.size)
+    spread = np.repeat(identity, squares.kind.terms, axis=0)
+    applies = (
+        share > 0.0
+        and least >= 0.0
+        and np.array_equal(mean.weights[place], share * identity)
+        and (mean.bias == least).all()
+        and np.array_equal(divisors.weights[inverse], spread)
+        and not divisors.bias.any()
+        and list(same.weights) == list(rows.weights)
+        and all(np.array_equal(same.weights[k], rows.weights[k]) for k in rows.weights)
+        and np.array_equal(same.bias, rows.bias)
+    )
+    return Norm(inverse, root, squares.kind, float(share), float(least)) if applies else None
+
+
+def _normalise(node: Node, norm: Norm, x: TaylorModel, models: Sequence[TaylorModel]) -> TaylorModel:
+    """Return numbers divided by their norm, y = x s with s = (share |x|^2 + least) ** -1/2.
+
+    The rest of x moves y by its derivatives s (identity - share y y^T), which stretch no vector by more than s.
+    """
+    spread, polynomial = Product(norm.squares.terms).spread, x.without_rest()
+    squares = polynomial.times(polynomial, norm.squares)
+    coefficients = norm.share * squares.coefficients
+    coefficients[0] += norm.least
+    radius = norm.share * squares.radius + _ROUNDING * (norm.share * squares.size + norm.least)
+    inverse = _compose(Elementwise("rsqrt"), TaylorModel.of(x.basis, coefficients, radius), norm.root.lowest)
+    result = polynomial.times(TaylorModel.of(x.basis, spread(inverse.coefficients), spread(inverse.radius)))
+    largest = np.minimum(models[norm.inverse].interval[1], norm.root.limit) * (1.0 + _ROUNDING)
+    size = np.minimum(result.size + spread(largest) * x.ball[:, None], node.limit)  # of y
+    moved = spread(largest) * (x.radius + np.sqrt(norm.share) * size * x.ball[:, None])
+    ball = result.ball + np.fmin(largest.max(axis=1) * x.ball, _norm(moved))
+    result = TaylorModel.of(x.basis, result.coefficients, result.radius + moved, ball)
+    return result.where(result.radius < node.limit, 0.0, node.limit)
 
 
 def _softmax(kind: Softmax, x: TaylorModel) -> TaylorModel:
