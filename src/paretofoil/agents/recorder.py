@@ -154,7 +154,7 @@ class Recording:
         """
         slip = self.activation_roundings * min(self.unit, FLOAT32) + beyond
         slip += 4.0 * self.unit if self.unit > FLOAT32 else 0.0  # coarser formats compute in float32, and round
-        slip = 0.0 if function == "relu" else slip
+        slip = 0.0 if function in ("identity", "relu") else slip
         kind = Elementwise(function)
         varies = symbol.varies
         if not varies.all():  # the rest is known, for example the tokens before the command
@@ -660,7 +660,10 @@ def add(function: Any, args: Arguments, kwargs: Named) -> Any:
         terms[1].index_add_(1, columns, given[1], alpha=share)
         sizes.index_add_(1, columns, given[0].abs(), alpha=share)
     total = Symbol(recording, shape, constants, where, terms, nodes)
-    return total if recording.exact else _with_rounding(total, size, sizes, 1, spare=0)
+    total = total if recording.exact else _with_rounding(total, size, sizes, 1, spare=0)
+    # A residual stream would depend on the units of all blocks so far.
+    several = len({part.nodes for part in parts if part.nodes}) > 1
+    return recording.activate("identity", total) if several and units > 2 * len(where) else total
 
 
 def _entries(symbol: Tensor) -> Tensor:

@@ -14,7 +14,7 @@ import numpy as np
 from paretofoil.core.errors import InvalidInput
 
 Activation = Literal["sigmoid", "tanh", "relu", "elu", "softplus", "silu"]
-Function = Activation | Literal["gelu", "gelu-tanh", "mish", "exp", "reciprocal", "rsqrt"]
+Function = Activation | Literal["identity", "gelu", "gelu-tanh", "mish", "exp", "reciprocal", "rsqrt"]
 Arrays = Sequence[np.ndarray]
 
 
@@ -52,6 +52,7 @@ def _mish_slope(x: np.ndarray) -> np.ndarray:
 
 
 ACTIVATIONS: dict[Function, Callable[[np.ndarray], np.ndarray]] = {
+    "identity": lambda x: x,
     "sigmoid": _sigmoid,
     "tanh": np.tanh,
     "relu": lambda x: np.maximum(x, 0.0),
@@ -66,6 +67,7 @@ ACTIVATIONS: dict[Function, Callable[[np.ndarray], np.ndarray]] = {
     "rsqrt": lambda x: 1.0 / np.sqrt(x),
 }
 _DERIVATIVES: dict[Function, Callable[[np.ndarray, np.ndarray], np.ndarray]] = {
+    "identity": lambda x, y: np.ones_like(x),
     "sigmoid": lambda x, y: y * (1.0 - y),
     "tanh": lambda x, y: 1.0 - y * y,
     "relu": lambda x, y: (y > 0.0).astype(np.float64),
@@ -81,7 +83,7 @@ _DERIVATIVES: dict[Function, Callable[[np.ndarray, np.ndarray], np.ndarray]] = {
 }
 """The derivative of a function, by its input x and its output y."""
 STEEPEST: dict[Function, float] = {
-    "sigmoid": 0.25, "tanh": 1.0, "relu": 1.0, "elu": 1.0, "softplus": 1.0, "silu": 1.1, "gelu": 1.13,
+    "identity": 1.0, "sigmoid": 0.25, "tanh": 1.0, "relu": 1.0, "elu": 1.0, "softplus": 1.0, "silu": 1.1, "gelu": 1.13,
     "gelu-tanh": 1.13, "mish": 1.09,
 }  # fmt: skip
 """The steepest slope of a function. The other functions are steepest at an end of their input range."""

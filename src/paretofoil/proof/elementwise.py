@@ -87,6 +87,11 @@ def output_range(function: Function, least: np.ndarray, most: np.ndarray) -> tup
     return (at_most, at_least) if function in ("reciprocal", "rsqrt") else (at_least, at_most)
 
 
+def _relax_identity(low: np.ndarray, high: np.ndarray) -> Relaxation:
+    one, nothing = np.ones_like(low), np.zeros_like(low)
+    return Relaxation(one, nothing, one, nothing)
+
+
 def _relax_sigmoid(low: np.ndarray, high: np.ndarray) -> Relaxation:
     """Relax by lines with the slope of the chord. Such lines touch the curve at +t and -t."""
     at_low, at_high = ACTIVATIONS["sigmoid"](low), ACTIVATIONS["sigmoid"](high)
@@ -233,6 +238,7 @@ def _tangents(function: Function) -> _Tangents:
 
 
 RELAXATIONS: dict[Function, Callable[[np.ndarray, np.ndarray], Relaxation]] = {
+    "identity": _relax_identity,
     "sigmoid": _relax_sigmoid,
     "tanh": _relax_tanh,
     "relu": _relax_relu,

@@ -22,7 +22,7 @@ from paretofoil.proof.bounds import UNBOUNDED, HalfSpaces
 from paretofoil.proof.elementwise import RELAXATIONS
 from paretofoil.proof.softmax import shares
 
-DEGREES = {1: 8, 2: 5, 3: 4}
+DEGREES = {1: 10, 2: 7, 3: 4}
 """The degree of the polynomials, by the number of inputs; the linear bounder bounds programs of more inputs."""
 _ROUNDING = 2.0**-47
 """More than the relative rounding error of one operation on polynomials, as a share of the sizes of its terms."""
@@ -416,6 +416,8 @@ def _softmax(kind: Softmax, x: TaylorModel) -> TaylorModel:
 def _compose(kind: Elementwise, x: TaylorModel, lowest: float = -np.inf) -> TaylorModel:
     """Return a function of numbers that are at least `lowest`: its Taylor series, or two lines if these are closer."""
     function, basis = kind.function, x.basis
+    if function == "identity":
+        return x
     low, high = x.interval
     inside = low >= lowest  # whether the polynomial stays where the series is bounded
     low, high = np.maximum(low, lowest), np.maximum(high, lowest)
