@@ -237,6 +237,76 @@ def test_a_function_of_a_taylor_model_is_within_its_radius(function: Function, d
     assert (off <= result.radius)[possible].all()
 
 
+def model_with_a_rest(rng: np.random.Generator, dim: int, count: int, size: int) -> taylor.TaylorModel:
+    """Polynomials of all degrees with rests of all sizes, whose 2-norm is often smaller than their radius allows."""
+    basis = taylor.monomials(dim)
+    numbers = rng.normal(size=(len(basis.powers), count, size)) * 10.0 ** rng.uniform(-3.0, 0.0, size=(count, 1))
+    numbers[0] = rng.normal(size=(count, size))
+    rest = rng.random((count, size)) * 10.0 ** rng.uniform(-8.0, 0.5, size=(count, 1))
+    ball = np.linalg.norm(rest, axis=1) * rng.uniform(0.2, 1.0, size=count)
+    return taylor.TaylorModel.of(basis, numbers, rest, ball)
+
+
+def points_of(rng: np.random.Generator, model: taylor.TaylorModel, samples: int) -> tuple[np.ndarray, np.ndarray]:
+    """Return numbers (samples, B, n) that a model allows, and the powers (samples, M) of the positions."""
+    powers = model.basis.powers
+    positions = np.clip(rng.uniform(-1.5, 1.5, size=(samples, 1, powers.shape[1])), -1.0, 1.0)
+    rest = rng.choice([-1.0, 0.0, 1.0], size=(samples, *model.radius.shape)) * model.radius
+    rest *= np.minimum(1.0, model.ball / np.maximum(np.linalg.norm(rest, axis=2), 1e-300))[:, :, None]
+    at = np.prod(positions**powers, axis=2)
+    return np.einsum("sp,pbn->sbn", at, model.coefficients) + rest, at
+
+
+def assert_within(values: np.ndarray, at: np.ndarray, model: taylor.TaylorModel) -> None:
+    off = np.abs(values - np.einsum("sp,pbn->sbn", at, model.coefficients))
+    assert (off <= model.radius + 1e-13).all()
+    assert (np.linalg.norm(off, axis=2) <= model.ball * (1 + 1e-12) + 1e-13).all()
+
+
+@pytest.mark.parametrize("dim", [1, 2])
+def test_a_softmax_of_a_taylor_model_is_within_its_radius_and_ball(dim: int) -> None:
+    rng, kind = np.random.default_rng(dim), Softmax(4)
+    model = model_with_a_rest(rng, dim, 500, 8)
+    model.coefficients[0, ::5, 3] = -1e5  # a mask
+    values, at = points_of(rng, model, 100)
+    assert_within(kind.points(values), at, taylor._softmax(kind, model))
+
+
+@pytest.mark.parametrize("dim", [1, 2])
+def test_sums_of_products_of_taylor_models_are_within_their_radius_and_ball(dim: int) -> None:
+    rng, kind = np.random.default_rng(dim), Product(3)
+    one, two = (model_with_a_rest(rng, dim, 500, 6) for _ in range(2))
+    rests = rng.choice([-1.0, 1.0], size=(100, 2, 500, 6)) * np.stack([one.radius, two.radius])
+    values, at = points_of(rng, one, 100)
+    rest = rests[:, 1] * np.minimum(1.0, two.ball / np.linalg.norm(rests[:, 1], axis=2))[:, :, None]
+    others = np.einsum("sp,pbn->sbn", at, two.coefficients) + rest
+    assert_within(kind.points(values, others), at, one.times(two, kind))
+
+
+@pytest.mark.parametrize("dim", [1, 2])
+def test_normalised_numbers_of_a_taylor_model_are_within_their_radius_and_ball(dim: int) -> None:
+    rng, program = np.random.default_rng(dim), one_node("norm", 1, 1.0, dim)
+    root, node = program.nodes[2:4]
+    norm = taylor._norm_of(program, node)
+    assert norm is not None
+    x = model_with_a_rest(rng, dim, 500, 6)
+    values, at = points_of(rng, x, 100)
+    squares = x.times(x, norm.squares)
+    mean = taylor._of_affine(root.operands[0], [x, x, squares], iter(taylor.stretches(program)[3:]))
+    models = [x, x, squares, taylor._compose(root.kind, mean, root.lowest)]  # type: ignore[arg-type]
+    result = values / np.sqrt((values**2).mean(axis=2, keepdims=True) + 1e-5)
+    assert_within(result, at, taylor._normalise(node, norm, x, models))
+
+
+def test_a_masked_number_of_a_softmax_does_not_widen_the_bounds_of_the_others() -> None:
+    node = Node(Softmax(3), (Affine(np.array([0.0, 0.5, -1e5]), {0: np.array([[1.0], [-1.0], [0.0]])}),))
+    program = Program(1, (node,), Affine(np.zeros(3), {1: np.eye(3)}))
+    low, high = np.array([[0.1]]), np.array([[0.1 + 1e-9]])
+    bounds = taylor.upper_bounds(program, taylor.stretches(program), low, high)
+    np.testing.assert_allclose(bounds.highest(low, high), program.logits(low), atol=1e-9)
+    assert bounds.highest(low, high)[0, 2] < 1e-12
+
+
 @pytest.mark.parametrize("name", KINDS)
 def test_bounds_of_a_node_close_with_the_square_of_the_width(name: str) -> None:
     network, middle, gaps = network_of(one_node(name, 3, 0.7)), np.full((1, DIM), 0.123), []

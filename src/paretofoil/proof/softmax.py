@@ -52,9 +52,7 @@ class RelaxedSoftmax:
 
 
 def relax_softmax(kind: Softmax, least: np.ndarray, most: np.ndarray) -> tuple[RelaxedSoftmax, np.ndarray, np.ndarray]:
-    """Return the relaxation over intervals (B, n) of the input, and the smallest and the largest outputs.
-
-    """
+    """Return the relaxation over intervals (B, n) of the input, and the smallest and the largest outputs."""
     low, high = kind.groups(least), kind.groups(most)
     lower, upper = map(kind.groups, shares(kind, least, most))
     center = (low + high) / 2

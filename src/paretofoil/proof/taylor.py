@@ -11,7 +11,6 @@ import math
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass
 from functools import cache, cached_property
-from itertools import pairwise
 from typing import NamedTuple
 from weakref import WeakKeyDictionary
 
@@ -28,6 +27,10 @@ _ROUNDING = 2.0**-47
 """More than the relative rounding error of one operation on polynomials, as a share of the sizes of its terms."""
 _MOST_BLOCKS, _WORTHWHILE = 4, 0.8
 """A weight is divided into at most so many blocks, if these have at most this share of its entries."""
+_SINGLE = Product()
+"""Products that are not summed."""
+_NEGLIGIBLE = 1e-6
+"""The remainder of a series for which lines are not tried."""
 _FAR = 40.0
 """Exponentials of larger numbers are not followed."""
 _NOTHING, _TINY = -700.0, 1e-300
@@ -41,15 +44,16 @@ class Monomials:
     degree: int
     powers: np.ndarray  # (M, d)
     starts: np.ndarray  # (degree + 2,): the first monomial of each degree, and M
-    products: tuple[tuple[np.ndarray | slice, np.ndarray | slice], ...]
-    """For each monomial: the monomials whose product with it has not too high a degree, and what these products are."""
+    products: tuple[tuple[tuple[int, np.ndarray | slice], ...], ...]
+    """For each highest degree and each monomial: how many of the first monomials have a product with it of no higher
+    degree, and which monomials these products are."""
 
     def by_degree(self, coefficients: np.ndarray) -> np.ndarray:
-        """Return the sums of absolute coefficients (M, B, n) of each degree: (degree + 1, B, n)."""
+        """Return the sums of absolute coefficients, of monomials up to some degree, by degree: (degree + 1, B, n)."""
         sizes = np.abs(coefficients)
-        if len(sizes) == self.degree + 1:  # of one input
+        if self.powers.shape[1] == 1:
             return sizes
-        return np.stack([sizes[start:end].sum(axis=0) for start, end in pairwise(self.starts)])
+        return np.stack([part.sum(axis=0) for part in np.split(sizes, self.starts[1:-1]) if len(part)])
 
 
 @cache
@@ -58,13 +62,15 @@ def monomials(dim: int) -> Monomials:
     powers = [p for p in itertools.product(range(degree + 1), repeat=dim) if sum(p) <= degree]
     powers.sort(key=lambda p: (sum(p), [-n for n in p]))
     places = {p: i for i, p in enumerate(powers)}
-    products = []
-    for one in powers:
-        pairs = [(i, tuple(map(sum, zip(one, two, strict=True)))) for i, two in enumerate(powers)]
-        kept = np.array([(i, places[both]) for i, both in pairs if both in places])
-        products.append((_as_slice(kept[:, 0]), _as_slice(kept[:, 1])))
     starts = np.searchsorted([sum(p) for p in powers], np.arange(degree + 2))
-    return Monomials(degree, np.array(powers), starts, tuple(products))
+
+    def product(one: tuple[int, ...], most: int) -> tuple[int, np.ndarray | slice]:
+        count = starts[most - sum(one) + 1]
+        both = [places[tuple(map(sum, zip(one, two, strict=True)))] for two in powers[:count]]
+        return count, _as_slice(np.array(both))
+
+    products = tuple(tuple(product(one, most) for one in powers[: starts[most + 1]]) for most in range(degree + 1))
+    return Monomials(degree, np.array(powers), starts, products)
 
 
 def _as_slice(places: np.ndarray) -> np.ndarray | slice:
@@ -90,8 +96,10 @@ class TaylorModel:
         cls, basis: Monomials, coefficients: np.ndarray, radius: np.ndarray, ball: np.ndarray | None = None
     ) -> "TaylorModel":
         """Return the model, with `radius` and `ball` each tightened by the other."""
-        radius = radius * (1.0 + _ROUNDING)
-        radius = radius if ball is None else np.minimum(radius, ball[:, None])
+        radius = radius * (1.0 + _ROUNDING)  # of their own computation
+        if ball is not None:
+            ball = ball * (1.0 + _ROUNDING)
+            radius = np.minimum(radius, ball[:, None])
         norm = _norm(radius)
         return cls(basis, coefficients, radius, norm if ball is None else np.fmin(ball, norm))
 
@@ -112,7 +120,7 @@ class TaylorModel:
         reach = (self.degrees[1:].sum(axis=0) + self.radius) * (1.0 + _ROUNDING) + _ROUNDING * self.degrees[0]
         return self.coefficients[0] - reach, self.coefficients[0] + reach
 
-    def times(self, other: "TaylorModel", kind: Product = Product()) -> "TaylorModel":
+    def times(self, other: "TaylorModel", kind: Product = _SINGLE) -> "TaylorModel":
         """Return the products with the numbers of another model, with neighbouring ones summed as in a product node."""
         coefficients, beyond = _multiply(self.basis, self.coefficients, self.degrees, other.coefficients, other.degrees)
         beyond = kind.total(beyond) + _of_sums(kind) * kind.total(self.size * other.size)
@@ -160,21 +168,23 @@ def _norm(numbers: np.ndarray) -> np.ndarray:
 
 
 def _multiply(
-    basis: Monomials, one: np.ndarray, ones: np.ndarray, two: np.ndarray, twos: np.ndarray, degree: int | None = None
+    basis: Monomials, one: np.ndarray, ones: np.ndarray, two: np.ndarray, twos: np.ndarray, most: int | None = None
 ) -> tuple[np.ndarray, np.ndarray]:
-    """Return the products of polynomials (M, B, n), and a bound (B, n) of the terms that exceed the degree.
+    """Return the products of polynomials (M, B, n) up to the degree `most`, and a bound (B, n) of the terms beyond.
 
-    `ones` and `twos` are the sums of absolute coefficients of each degree. Terms of `one` above `degree` count as such.
+    `one` may have fewer monomials. `ones` and `twos` are the sums of absolute coefficients of each degree.
     """
-    degree = basis.degree if degree is None else degree
-    result = one[0] * two
-    for i in range(1, basis.starts[degree + 1]):
-        others, places = basis.products[i]
-        result[places] += one[i] * two[others]
+    most = basis.degree if most is None else most
+    products = basis.products[most]
+    result = one[0] * two[: basis.starts[most + 1]]
+    for i in range(1, len(one)):
+        count, places = products[i]
+        result[places] += one[i] * two[:count]
     tails = list(itertools.accumulate(twos[::-1]))  # tails[k]: the sum of the highest k + 1 degrees
     beyond = _ROUNDING * ones.sum(axis=0) * tails[-1]
-    for k in range(1, basis.degree + 1):
-        beyond += ones[k] * tails[k - 1 if k <= degree else -1]
+    for k, sizes in enumerate(ones):
+        if k > most - basis.degree:
+            beyond += sizes * tails[basis.degree - most + k - 1]
     return result, beyond
 
 
@@ -421,30 +431,26 @@ def _compose(kind: Elementwise, x: TaylorModel, lowest: float = -np.inf) -> Tayl
     low, high = x.interval
     inside = low >= lowest  # whether the polynomial stays where the series is bounded
     low, high = np.maximum(low, lowest), np.maximum(high, lowest)
-    lines = RELAXATIONS[function](low, high)
-    slope, below = lines.slope_high, lines.offset_low if lines.parallel else np.zeros_like(lines.offset_low)
-    half = (lines.offset_high - below) / 2
-    half = half + _ROUNDING * (1.0 + np.abs(slope) * x.size + np.abs(lines.offset_high) + np.abs(below))
-    linear, steep = x.coefficients * slope, np.abs(slope)
-    linear[0] += (lines.offset_high + below) / 2
     if function not in SERIES:
-        ball = steep.max(axis=1) * x.ball + _norm(half)
-        return TaylorModel.of(basis, linear, half + steep * x.radius, ball)
+        linear, half, steep = _between_lines(function, x, low, high)
+        return TaylorModel.of(basis, linear, half + steep * x.radius, steep.max(axis=1) * x.ball + _norm(half))
     center = np.clip(x.coefficients[0], low, high)
     reach = np.maximum(high - center, center - low) * (1.0 + _ROUNDING)
     series, remainder = SERIES[function](center, low, high, basis.degree)
     remainder = (
         remainder * reach ** (basis.degree + 1) + _ROUNDING * (np.abs(series[0]) + 1.0) * (1.0 + reach) ** basis.degree
     )
-    better = inside & (remainder < half)
+    better, linear, half, steep = inside & (remainder < _NEGLIGIBLE), np.zeros(1), np.zeros(1), np.zeros(1)
+    if not better.all():
+        linear, half, steep = _between_lines(function, x, low, high)
+        better = inside & (remainder < half)
     around = np.where(better, x.coefficients, 0.0)
     around[0] -= np.where(better, center, 0.0)
     arounds = basis.by_degree(around)
-    size, coefficients, beyond = arounds.sum(axis=0), np.zeros_like(around), np.zeros_like(center)
-    coefficients[0] = series[-1]
-    for done, number in enumerate(series[-2::-1]):
+    size, coefficients, beyond = arounds.sum(axis=0), series[-1][None], np.zeros_like(center)
+    for most, number in enumerate(series[-2::-1], start=1):
         by_degree = basis.by_degree(coefficients)
-        coefficients, more = _multiply(basis, coefficients, by_degree, around, arounds, done)
+        coefficients, more = _multiply(basis, coefficients, by_degree, around, arounds, most)
         coefficients[0] += number
         beyond = beyond * size + more + _ROUNDING * (np.abs(number) + by_degree.sum(axis=0) * size)
     # f(p + e) = f(p) + f'(..) e for the polynomial p and the rest e
@@ -452,6 +458,19 @@ def _compose(kind: Elementwise, x: TaylorModel, lowest: float = -np.inf) -> Tayl
     steep = np.where(better, _steepest(kind, center, reach, low, high), steep)
     ball = steep.max(axis=1) * x.ball + _norm(rest)
     return TaylorModel.of(basis, np.where(better, coefficients, linear), rest + steep * x.radius, ball)
+
+
+def _between_lines(
+    function: Function, x: TaylorModel, low: np.ndarray, high: np.ndarray
+) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
+    """Return the line in the middle of two lines as polynomials, half their distance, and their absolute slope."""
+    lines = RELAXATIONS[function](low, high)
+    slope, below = lines.slope_high, lines.offset_low if lines.parallel else np.zeros_like(lines.offset_low)
+    half = (lines.offset_high - below) / 2
+    half = half + _ROUNDING * (1.0 + np.abs(slope) * x.size + np.abs(lines.offset_high) + np.abs(below))
+    linear = x.coefficients * slope
+    linear[0] += (lines.offset_high + below) / 2
+    return linear, half, np.abs(slope)
 
 
 def _steepest(
