@@ -166,7 +166,8 @@ class MarginNetwork:
         each margin may follow the first bounds.
         """
         dim = low.shape[1]
-        terms = 2 if self.uses_taylor else max(dim, self.num_rivals)  # Taylor models: 32
+        # Taylor models do not fit into the cache anyway, and their products of matrices are faster for many boxes.
+        terms = 2 if self.uses_taylor else max(dim, self.num_rivals)
         return in_chunks(
             lambda part: self.bound_together(low[part], high[part], level, None if cap is None else cap[part]),
             len(low),
