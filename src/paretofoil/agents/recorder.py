@@ -40,6 +40,8 @@ ACTIVATION_ROUNDINGS = 32.0
 
 Of all float16 and bfloat16 numbers, and of 4 million float32 numbers of all sizes, the worst needs 2.3
 (`benchmarks/activation_errors.py`)."""
+_MANY_UNITS = 64
+"""Sums that read more units than this, and twice as many as they have entries, become units of their own."""
 SPARE_OPERATIONS = 3
 """Roundings allowed for each operation of torch beside those of its terms: for a scalar, or by autocast."""
 Arguments = tuple[Any, ...]
@@ -663,7 +665,7 @@ def add(function: Any, args: Arguments, kwargs: Named) -> Any:
     total = total if recording.exact else _with_rounding(total, size, sizes, 1, spare=0)
     # A residual stream would depend on the units of all blocks so far.
     several = len({part.nodes for part in parts if part.nodes}) > 1
-    return recording.activate("identity", total) if several and units > 2 * len(where) else total
+    return recording.activate("identity", total) if several and units > max(_MANY_UNITS, 2 * len(where)) else total
 
 
 def _entries(symbol: Tensor) -> Tensor:
