@@ -119,7 +119,7 @@ def test_kappa_is_a_share_of_the_range(actor: TorchActor) -> None:
     assert "for a margin of 0.05 of the action's range" in answer.paragraph()
     plain = pf.explain(actor, state=STATE, command=COMMAND, foil="release >= 60")
     assert answer.closest.distance == pytest.approx(plain.closest.distance, abs=2e-3)  # type: ignore[union-attr]
-    with pytest.raises(InvalidInput, match="within 0 to 100 with its margin of 5, got 97"):
+    with pytest.raises(InvalidInput, match="that, with a margin of 5, is within 0 to 100, got 97"):
         pf.explain(actor, state=STATE, command=COMMAND, foil="release >= 97", options=options)
 
 
@@ -164,7 +164,7 @@ def test_all_directions_of_a_decision(actor: TorchActor) -> None:
         (0.5, "such as .*release >= 30"),
         (pf.more("release", 70), r"within 0 to 100, got .* \(\+70 from "),
         ("release >= 1", "does not fulfil already, got at least 1 m³ of release: it chooses"),
-        ("release >= 80 and release <= 70", "that leave an allowed amount"),
+        ("release >= 80 and release <= 70", "limits with a range of amounts between them, got"),
     ],
 )
 def test_foils_that_make_no_sense_are_refused(actor: TorchActor, foil: Any, message: str) -> None:

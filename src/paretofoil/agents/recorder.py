@@ -1079,8 +1079,8 @@ def multiply(x: Any, y: Any, limit: float = np.inf) -> Symbol:
 def contract(x: Any, y: Any) -> Any:
     """Return the product of matrices (..., n, k) and (..., k, m) that both depend on the command.
 
-    Of x = x0 + dx and y = y0 + dy, with constants x0 and y0, only dx dy is a node, and only where both vary. The result
-    is the sum of x0 y, dx y0 and dx dy. All are rounded like sums of k terms.
+    With x = x0 + dx and y = y0 + dy, where x0 and y0 are constant, the result is the sum of x0 y, dx y0 and dx dy. Only
+    dx dy becomes a node, and only where both dx and dy vary. All three products are rounded like sums of k terms.
     """
     recording = x.recording
     if x.ndim < 2 or y.ndim < 2:

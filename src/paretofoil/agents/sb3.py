@@ -112,7 +112,7 @@ def _features(
         if observations is not None or _environment(model) is not None:
             raise
         raise InvalidInput(
-            f"{error}; the model has no environment: pass environment='CartPole-v1', or its id"
+            f"{error}; the model has no environment: pass environment=ID, such as environment='CartPole-v1'"
         ) from None
     features = []
     for feature in given:

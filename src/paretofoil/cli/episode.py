@@ -16,7 +16,7 @@ if TYPE_CHECKING:
     from paretofoil.core.decision import Episode
 
 
-_OUTCOME = "Outcome such as 'treasure >= 50', for which the page of --html shows a command. Repeatable."
+_OUTCOME = "Outcome such as 'treasure >= 50'. The --html page shows a command that leads to it. Repeatable."
 
 
 @shared.with_options(without=["attainable"])

@@ -159,7 +159,7 @@ _COMMAND = "Command at the start: returns such as 8,-8, or named values such as 
 _AGENT = "Name (see `paretofoil agents`) or folder of the agent, or my_module:agent of a module to import."
 _SEARCH = f"Search method: auto (exact for white-box policies, boundary for black-box policies), {SEARCHES}."
 _SECONDS = "Time limit per question. If omitted, 10 seconds for auto, none for other searches."
-_QUERIES = "Maximum number of policy queries per question, without those that check the answer."
+_QUERIES = "Maximum number of policy queries per question, not counting those that check the answer."
 
 AgentName = Annotated[str, typer.Argument(metavar="AGENT", help=_AGENT, autocompletion=complete_agent)]
 StartCommand = Annotated[str, typer.Option(metavar="COMMAND", help=_COMMAND)]

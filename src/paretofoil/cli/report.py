@@ -11,7 +11,7 @@ from paretofoil.cli.options import AgentName, AllowImport, Quiet, Seed, complete
 if TYPE_CHECKING:
     from paretofoil.explanation.report import Report
 
-_WITH = "Name or folder of another agent in the same environment to compare it with."
+_WITH = "Name or folder of another agent in the same environment, for a comparison."
 
 
 def report(

@@ -29,7 +29,7 @@ def serve(
     replies: Annotated[Path | None, typer.Option(help=_REPLIES)] = None,
     allow_import: AllowImport = None,
 ) -> None:
-    """Serve a web page that shows agents and answers why they did not choose another action."""
+    """Serve a web page that shows agents and explains why they did not choose another action."""
     check_web()
     from paretofoil.agents.store import module_address
     from paretofoil.web.settings import Settings

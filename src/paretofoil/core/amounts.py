@@ -219,8 +219,8 @@ def make_limits(foil: AmountFoil | str, actions: ActionSpace, amounts: np.ndarra
             amount = _outwards(now + number, high - low, up=lower) if condition.relative else float(number)
             reach = kappa * (high - low)
             if not low <= amount - (0 if lower else reach) or not amount + (reach if lower else 0) <= high:
-                room = f"{low:g} to {high:g}{f' with its margin of {reach:g}' if kappa else ''}"
-                expected = f"an amount of {actions.names[i]} within {room}"
+                wider = f"that, with a margin of {reach:g}, is " if kappa else ""
+                expected = f"an amount of {actions.names[i]} {wider}within {low:g} to {high:g}"
                 moved = f" ({number:+g} from {now:.4g})" if condition.relative else ""
                 raise InvalidInput.expected(expected, f"{amount:g}{moved}")
             words = actions.names[i], actions.units[i], actions.phrases[i]
@@ -230,7 +230,7 @@ def make_limits(foil: AmountFoil | str, actions: ActionSpace, amounts: np.ndarra
             o.dimension == limit.dimension and limit.lower and not o.lower and limit.amount >= o.amount for o in limits
         ):
             got = " and ".join(f"{o.name} {'>=' if o.lower else '<='} {o.amount:g}" for o in limits)
-            raise InvalidInput.expected("limits that leave an allowed amount", got)
+            raise InvalidInput.expected("limits with a range of amounts between them", got)
     return tuple(limits)
 
 

@@ -83,7 +83,7 @@ class Progress(Columns):
 
     @classmethod
     def of(cls, progress: "Progress", **columns: np.ndarray) -> Self:
-        """Return the progress with the further columns of a subclass."""
+        """Return a progress of this subclass, with the columns that the subclass adds."""
         return cls(**{field.name: getattr(progress, field.name) for field in fields(Progress)}, **columns)
 
 

@@ -263,9 +263,9 @@ def explain_episode(
 def _episode_of(agent: FeatureAgent, observations: Any) -> Episode:
     """Return the decisions of a policy with free features at the observations of an episode."""
     if isinstance(observations, Episode) or agent.actor is not None or agent.features.commands is not None:
-        expected = "an agent and an episode, or observations and a policy with free features and discrete actions"
+        expected = "an agent and an episode, or observations for a policy with free features, discrete actions"
         got = f"{type(agent.policy).__name__} and {brief(observations)}"
-        raise InvalidInput.expected(f"{expected}, without a command", got)
+        raise InvalidInput.expected(f"{expected} and no command", got)
     decisions = [replace(agent.decision_at(state), step=step) for step, state in enumerate(observations)]
     if not decisions:
         raise InvalidInput.expected("at least one observation", "none")

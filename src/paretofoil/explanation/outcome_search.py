@@ -202,7 +202,10 @@ _SEVERAL = -2
 
 @dataclass(frozen=True, eq=False)
 class _Nodes(Progress):
-    """Boxes around the initial commands that may follow a path, as scaled changes of the original command."""
+    """Paths of episodes, each with a box around the initial commands that may lead along it.
+
+    The boxes contain scaled changes of the original command.
+    """
 
     root: np.ndarray  # (B,) int: the number of the box that the node is a part of
     low: np.ndarray  # (B, d)

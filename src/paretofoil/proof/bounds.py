@@ -184,7 +184,7 @@ class Facets:
         return z @ self.slopes.T + self.offsets
 
     def append_to(self, bounds: HalfSpaces, level: float) -> HalfSpaces:
-        """Return the bounds with the facets as further rivals, whose margins reach the level inside the region."""
+        """Return the bounds with each facet as a further rival; inside the region, its bound is at least the level."""
         shape = (len(bounds.slopes), *self.slopes.shape)
         return HalfSpaces(
             np.concatenate([bounds.slopes, np.broadcast_to(self.slopes, shape)], axis=1),

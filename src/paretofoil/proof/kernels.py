@@ -165,10 +165,10 @@ def _relax_sigmoid(low: float, high: float, at_low: float, at_high: float) -> tu
 
 @compiled
 def _substitute(chain: Chain, lines: np.ndarray, slopes: np.ndarray, offsets: np.ndarray) -> np.ndarray:
-    """Write upper bounds of the outputs in the inputs over N boxes: slopes (N, K, d) and offsets (N, K).
+    """Write upper bounds of the outputs as functions of the inputs of N boxes: slopes (N, K, d), offsets (N, K).
 
     `lines` (L - 1, 4, N, n) are the slope and the offset of the line below each unit, and of the line above it. Returns
-    the bounds' slopes in the outputs of the first layer (N K, n).
+    the slopes (N K, n) of the same bounds as functions of the outputs of the first layer.
     """
     count, num_outputs, last = len(offsets), chain[0][-1], len(chain[0]) - 2
     weight, _, bias, pad = _layer(chain, last)
@@ -736,7 +736,7 @@ def walk(
 ) -> tuple[np.ndarray, np.ndarray]:
     """Return the closest valid points (N, d) of walks from starts (N, d), and their distances; see `trust_region`.
 
-    A walk ends where it comes near the end of an earlier one that went as far as it could.
+    A walk also stops near the valid end of an earlier walk, if no further step could make that end closer.
     """
     ends, distances, done = starts.copy(), np.full(len(starts), np.inf), np.zeros(len(starts), dtype=np.bool_)
     for n in range(len(starts)):

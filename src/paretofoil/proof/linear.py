@@ -1,7 +1,8 @@
 """The linear bounder: sound linear bounds of programs over many boxes of inputs at once (CROWN, Zhang et al. 2018).
 
-1. A forward pass computes an affine form of each number (`AffineForm`). It needs B x d x n numbers, and backward
-   substitution of each node would need B x n x n. The intervals of these forms give the relaxation of each node.
+1. A forward pass computes an affine form of each number (`AffineForm`). For B boxes of d inputs and n numbers, it needs
+   B x d x n entries; backward substitution of each node would need B x n x n. The intervals of these forms give the
+   relaxation of each node.
 2. The outputs are substituted backwards through the relaxed nodes (`substitute`). The result is one half-space of
    inputs per box and output. Outside of the half-space, the output stays below the level.
 
@@ -26,7 +27,7 @@ ROUNDING = 16 * 2.0**-53
 
 @dataclass(frozen=True, eq=False)
 class Bounded:
-    """The numbers of one affine function over boxes."""
+    """Bounds over B boxes of the n outputs of one affine function."""
 
     form: AffineForm
     least: np.ndarray  # (B, n)

@@ -71,7 +71,7 @@ class Allowance:
         return Claim(self.network, *sides, level - self.slack, question.norm, facets, grid, self.around)
 
     def contradicted_by(self, z: np.ndarray, margins: np.ndarray) -> bool:
-        """Return whether deployed margins (N,) at changes z (N, d) differ by more than the proof allows."""
+        """Return whether deployed margins (N,) at changes z (N, d) differ from the network's by more than allowed."""
         if not self.network.num_rivals:
             return False
         off = np.abs(margins - self.network.margins(z).min(axis=1)) > self.slack

@@ -86,7 +86,8 @@ class EpisodeCache:
             index = _index(episode, step, last=len(episode))
             snapshot: Any = episode[index].snapshot if index < len(episode) else episode.end
             if snapshot is None and index:  # without a snapshot, the start is drawn
-                raise InvalidInput.expected("an environment that can be copied, for a picture", agent.environment.name)
+                expected = "an environment that can be copied, because this picture is of a later step"
+                raise InvalidInput.expected(expected, agent.environment.name)
             return picture_of(agent.environment, snapshot)
 
         return self._picture(f"{step} of {spec}", draw)

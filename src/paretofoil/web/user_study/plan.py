@@ -69,7 +69,7 @@ class Condition(StrictModel):
         return self
 
     def agent(self, name: str) -> str:
-        """Return the agent that participants see if a task names this agent."""
+        """Return the agent that this condition shows in a task about the named agent."""
         return self.instead.get(name, name)
 
 
