@@ -17,6 +17,7 @@ from folded import Case
 from paretofoil.core.answer import Certificate, ProvenRange
 from paretofoil.core.command import length
 from paretofoil.core.errors import InvalidInput
+from paretofoil.core.options import Stop
 from paretofoil.core.question import QuestionBatch
 from paretofoil.proof import branch_and_bound as boxes
 from paretofoil.proof import compiled, verify
@@ -180,6 +181,11 @@ class Attack:
         )
         [finding] = search.run(self.batch)
         certificate = finding.certificate
+        if (
+            finding.stop is Stop.CONTRADICTED
+        ):  # the proof was withdrawn, because the policy differs by more than its slack
+            self.tally["withdrawn proofs"] += 1
+            return
         assert certificate is not None
         self.tally[f"certificates: {certificate.status}"] += 1
         z = self.candidates(self.question.kappa)

@@ -176,7 +176,8 @@ THE_PAPERS = {
     "times by budget": "Table of runtimes",
     "units": "of its search region",
     "very states?": "of its worked examples",
-    "white-box (baseline|comparison)": "Table 1",
+    "(white-box )?baseline": "White-CW in Table 1",
+    "white-box comparison": "Table 1",
     "whole stress test": "Table 2",
     "(four )?worked examples": "of its Section 4",
 }

@@ -48,7 +48,7 @@ def test_of_valid_actions_that_are_all_impossible_the_first_is_taken() -> None:
     [
         pf.CommandSpace([0], [20], ["treasure"]),
         pf.CommandSpace([0] * 4, [20] * 4),
-        pf.CommandSpace.preferences("abc"),
+        pf.CommandSpace.preferences(list("abc")),
     ],
     ids=["too few", "too many", "preferences have no horizon"],
 )

@@ -172,7 +172,7 @@ def test_auto_is_exact_for_tables_and_a_box_is_refused() -> None:
             state=[0.0],
             command=[0.7, 0.3],
             foil=1,
-            space=pf.CommandSpace.preferences("ab"),
+            space=pf.CommandSpace.preferences(list("ab")),
         )
 
 
@@ -180,7 +180,7 @@ def test_a_table_that_is_another_each_time_is_refused() -> None:
     rng = np.random.default_rng(0)
     policy = pf.from_q_table(lambda s: rng.normal(size=(2, 2)))
     with pytest.raises(InvalidInput, match="expected the same values for the same state, got different values"):
-        pf.explain(policy, state=[0.0], command=[0.7, 0.3], foil=1, space=pf.CommandSpace.preferences("ab"))
+        pf.explain(policy, state=[0.0], command=[0.7, 0.3], foil=1, space=pf.CommandSpace.preferences(list("ab")))
 
 
 def test_values_that_depend_on_the_preferences_are_a_black_box_on_the_simplex() -> None:
@@ -190,7 +190,7 @@ def test_values_that_depend_on_the_preferences_are_a_black_box_on_the_simplex() 
     def values(states: np.ndarray, weights: np.ndarray) -> np.ndarray:
         return (np.maximum(weights @ inner.T, 0.0) @ outer.T).reshape(-1, 4, 3)
 
-    policy, space = pf.from_q_values(values), pf.CommandSpace.preferences("abc")
+    policy, space = pf.from_q_values(values), pf.CommandSpace.preferences(list("abc"))
     assert choose_search("auto", policy).name == "boundary"
     num_found = 0
     for seed in range(8):

@@ -175,7 +175,7 @@ def test_a_second_process_gets_a_clear_error(tmp_path: Path) -> None:
 @pytest.mark.parametrize("place", ["/proc/study.sqlite", "file/study.sqlite"])
 def test_a_path_that_cannot_be_written_gets_a_clear_error(tmp_path: Path, place: str) -> None:
     (tmp_path / "file").write_text("in the way")
-    with pytest.raises(StoreError, match="place"):
+    with pytest.raises(StoreError, match="a folder in which"):
         run_study(small_study(tmp_path, FAST), tmp_path / place, workers=1)
 
 
