@@ -95,7 +95,10 @@ def test_a_broken_agent_is_one_line_and_the_others_are_listed(run, tmp_path):
 def test_explain_prints_text_and_writes_a_figure(run):
     told = run(*EXAMPLE, "--plot", "why.png").out
     assert "fewer steps (" in told
-    assert "the agent would have gone down instead of right" in told
+    answer, *lines = told.splitlines()
+    assert "the agent would have gone down instead of right" in answer
+    topics = [line.split(": ")[0] for line in lines if ": " in line]
+    assert topics == ["Now", "After the change", "Range", "Search", "Advice"]
     assert "Wrote the figure to why.png." in told
     assert "ask for 5 treasure in 7 steps in the whole episode: it then delivers exactly" in told
     assert width(Path("why.png")) > 800
@@ -104,7 +107,8 @@ def test_explain_prints_text_and_writes_a_figure(run):
 def test_explain_takes_an_outcome_at_any_step(run):
     asked = ["explain", "deep-sea-treasure", "--command", "8,-8"]
     told = " ".join(run(*asked, "--outcome", "treasure >= 20").out.split())
-    assert 'the episode would have met "treasure >= 20". It then ends with 24 treasure after 13 steps.' in told
+    assert 'the episode would have met "treasure >= 20". Now:' in told
+    assert "After the change: The episode then ends with 24 treasure after 13 steps." in told
     document = json.loads(run(*asked, "--at", "3", "--outcome", "treasure >= 20", "--json").out)
     [answer] = [Answer.from_dict(values) for values in document["answers"]]
     assert answer.status is pf.Status.PROVEN_CLOSEST

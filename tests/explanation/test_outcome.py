@@ -306,7 +306,7 @@ def test_an_outcome_needs_a_clause_and_functions(arguments: dict[str, Any]) -> N
 def test_the_sentence_says_what_to_ask_for_and_what_it_then_brings() -> None:
     text = answer_of("branch-path", (3.0, 1.0), "A = 2").paragraph()
     assert text.startswith("Asked for 3 A and 1 B, the episode ends with 3 A and 1 B. Had you asked for 0.7 less A ")
-    assert 'the episode would have met "A = 2". It then ends with 2 A and 2 B.' in text
+    assert 'the episode would have met "A = 2". The episode then ends with 2 A and 2 B.' in text
     assert text.endswith("% smaller works (proven).")
 
 

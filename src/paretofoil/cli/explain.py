@@ -135,13 +135,14 @@ def _values(
 
 
 def _print(answers: "list[Answer]", options: "Options") -> None:
-    from paretofoil.show.sentences import advice
+    from paretofoil.show.sentences import advice, sections
 
     where = ", in the paper's box" if options.box == "paper" else ""
     for number, answer in enumerate(answers):
         if number:
             say()
-        say(answer.paragraph())
+        for topic, text in sections(answer).items():
+            say(*([(f"{topic}: ", "bold"), text] if topic else [text]))
         for other in answer.alternatives:
             say(f"Or: {other} {advice(other)}".rstrip())
         spent = f"{answer.total_queries:,} queries, {answer.search.seconds:.2f} s"

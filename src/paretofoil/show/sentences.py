@@ -6,7 +6,7 @@ step of an episode; "the whole episode" marks the return from its start.
 
 import math
 import re
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 
 import numpy as np
 
@@ -71,9 +71,19 @@ def one_line(answer: Answer) -> str:
     return _Words(answer).one_line()
 
 
+def sections(answer: Answer) -> dict[str, str]:
+    """Return the answer at length, by topic. The first text, without a topic, is the answer in one sentence.
+
+    The topics are what the agent does now, the rollout after the change, the proven range, the search and its proof,
+    and the advice about an attainable command.
+    """
+    return _Words(answer).sections()
+
+
 def paragraph(answer: Answer) -> str:
-    """Return the answer at length: the change, the outcome of the rollout under the quoted command, and the proof."""
-    return _Words(answer).paragraph()
+    """Return the answer at length, as one text."""
+    texts = sections(answer)
+    return _text([texts.pop("Now"), *texts.values()])
 
 
 def advice(answer: Answer) -> str:
@@ -107,6 +117,11 @@ def delivers(answer: Answer) -> bool:
 
 def _text(sentences: Sequence[str]) -> str:
     return " ".join(filter(None, sentences))
+
+
+def _texts(sections: Mapping[str, Sequence[str]]) -> dict[str, str]:
+    texts = {topic: _text(sentences) for topic, sentences in sections.items()}
+    return {topic: text for topic, text in texts.items() if text}
 
 
 def _changes(objectives: Sequence[Objective], before: np.ndarray, after: np.ndarray) -> str:
@@ -187,24 +202,25 @@ class _Words:
             return f"No {self.numbers}{inside} {'make' if self.several else 'makes'} {foil} ({self.proven})."
         return f"No {self.numbers} {'were found that make' if self.several else 'was found that makes'} {foil}."
 
-    def paragraph(self) -> str:
-        parts, quoted = [self._situation(), self._outside(), self.one_line()], self.answer.quoted
+    def sections(self) -> dict[str, str]:
+        quoted = self.answer.quoted
+        now = [self._situation(), self._outside()]
+        texts = {"": [self.one_line()], "Now": now}
         if quoted is None:
-            return _text([*parts, *self._no_counterfactual(), self._why_measured()])
-        if self.outcome is None:
-            parts.append(self._probabilities(quoted))
-        parts.append(self._unchanged(quoted))
+            return _texts(texts | {"Search": [*self._no_counterfactual(), self._why_measured()]})
+        texts["After the change"] = change = [] if self.outcome else [self._probabilities(quoted)]
+        change.append(self._unchanged(quoted))
         if self.rollouts.quoted is not None and self.rollouts.original is not None:
-            parts.append(self._consequences(self.rollouts.quoted, self.rollouts.original))
+            change.append(self._consequences(self.rollouts.quoted, self.rollouts.original))
         if self.rollouts.start is not None:
-            parts.append(self._start(self.rollouts.start))
+            change.append(self._start(self.rollouts.start))
         if self.answer.proven_range is not None:
-            parts.append(self._proven_range(self.answer.proven_range, quoted.command))
-        parts += [self._proof(quoted), self._why_measured(), *map(_in_linf, self.answer.other_norms), self._fewer()]
+            texts["Range"] = [self._proven_range(self.answer.proven_range, quoted.command)]
+        texts["Search"] = [self._proof(quoted), self._why_measured(), *map(_in_linf, self.answer.other_norms)]
+        texts["Search"].append(self._fewer())
         caveat = "" if self.preferences or self.outcome or delivers(self.answer) else CAVEAT
-        if self.features.any():
-            caveat = FEATURE_CAVEAT
-        return _text([*parts, caveat, self.advice()])
+        texts["Advice"] = [FEATURE_CAVEAT if self.features.any() else caveat, self.advice()]
+        return _texts(texts)
 
     def _condition(self, command: np.ndarray) -> str:
         """Return a clause: "Had you asked for 2 fewer steps (6 instead of 8)", "Had the pole angle been 0.01 rad"."""
@@ -411,8 +427,7 @@ class _Words:
         """Return sentences about the outcomes of the rollouts under the quoted and under the original command."""
         episode = "the whole episode" if self.later else "the episode"
         if self.outcome is not None:
-            subject = "The whole episode" if self.later else "It"
-            return f"{subject} then ends with {self._outcome(new)}{_runs(new, old)}."
+            return f"{episode.capitalize()} then ends with {self._outcome(new)}{_runs(new, old)}."
         ending = f"If issued here, {episode} ends with {self._outcome(new)}{_rollout_notes(new, old)}"
         if self._same(new.achieved, old.achieved) and self._same(new.error, old.error):
             return f"{ending}, as under the original command."
