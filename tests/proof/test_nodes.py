@@ -22,7 +22,8 @@ from paretofoil.proof import taylor
 from paretofoil.proof.bounds import UNBOUNDED, HalfSpaces
 from paretofoil.proof.elementwise import _INFLECTIONS, _MINIMA
 from paretofoil.proof.linear import Forward
-from paretofoil.proof.networks import MarginNetwork, moved_network
+from paretofoil.proof.networks import MarginNetwork, moved_network, rounding_pads
+from paretofoil.proof.softmax import shares
 
 DIM = 3
 KINDS: dict[str, tuple[Kind, int, float]] = {
@@ -362,6 +363,63 @@ def test_a_softmax_of_numbers_far_apart_is_bounded() -> None:
         points = low + share * (high - low)
         assert (network.margins(points) <= network.upper_bounds(low, high).highest(low, high)).all()
         assert (network.margins(points) >= network.lower_bounds(low, high)).all()
+
+
+@pytest.mark.parametrize("count", [1, 2, 5])
+@pytest.mark.parametrize("away", [0.0, 1e4, 1e9])
+def test_the_range_of_a_share_holds_for_small_shares_and_for_large_numbers(away: float, count: int) -> None:
+    rng, kind = np.random.default_rng(count), Softmax(count)
+    center = away + rng.normal(size=(2000, count)) * 10.0 ** rng.uniform(-2.0, 3.0, size=(2000, 1))
+    half = 10.0 ** rng.uniform(-12.0, 2.0, size=center.shape) * (rng.random(center.shape) < 0.8)
+    low, high = center - half, center + half
+    lower, upper = shares(kind, low, high)
+    for i in range(count):
+        own = np.arange(count) == i
+        least, most = (kind.points(np.where(own, *ends).astype(np.longdouble)) for ends in ((low, high), (high, low)))
+        assert (lower[:, i] <= least[:, i]).all()
+        assert (upper[:, i] >= most[:, i]).all()
+    assert (upper - lower)[half.sum(axis=1) == 0.0].max(initial=0.0) < 1e-5 + 1e-14 * away
+
+
+@pytest.mark.parametrize("size", [1, 100, 8192])
+def test_the_norm_of_many_numbers_is_not_too_small(size: int) -> None:
+    for number in (0.8144133876346017, *np.random.default_rng(0).random(50)):
+        numbers = np.full((1, size), number)
+        assert taylor._norm(numbers)[0] >= number * np.sqrt(np.longdouble(size))
+
+
+@pytest.mark.parametrize("dim", [1, 2, 3])
+def test_taylor_models_cover_the_rounding_errors_of_a_command_far_from_0(dim: int) -> None:
+    rng, origin = np.random.default_rng(dim), np.full(dim, 1e7) / 3.0
+    weight = rng.normal(size=(3, dim))
+    node = Node(Softmax(3), (Affine(-weight @ origin, {0: weight}),))
+    others = Affine(rng.normal(size=3), {0: 1e-9 * weight})
+    mixed = Node(Product(3), (Affine(np.zeros(3), {1: np.eye(3)}), others))
+    program = Program(dim, (node, mixed), Affine(np.zeros(2), {2: np.array([[1.0], [-1.0]])}))
+    network = moved_network(program, origin, np.eye(dim), True, 2.0 * origin)
+    assert network.uses_taylor
+    low = rng.normal(size=(200, dim))
+    high = low + 1e-9 * rng.random((200, dim))
+    points = low + rng.random((20, 200, dim)) * (high - low)
+    values = program.output(program.run(origin + points.astype(np.longdouble))[0])
+    assert (values <= network.upper_bounds(low, high).highest(low, high)).all()
+
+
+@pytest.mark.parametrize("operands", [1, 2])
+def test_some_outputs_of_a_network_that_ends_with_products_have_their_pads(operands: int) -> None:
+    rng = np.random.default_rng(0)
+    first = Node(Elementwise("relu"), (random_affine(rng, 5, (0, DIM)),))
+    last = Node(Product(2), tuple(random_affine(rng, 6, (1, 5)) for _ in range(operands)))
+    output = random_affine(rng, 4, (0, DIM), (2, 3))
+    output.weights[2][:2, 1] = 0.0
+    network = network_of(Program(DIM, (first, last), output))
+    low = rng.normal(size=(20, DIM))
+    for keep in ([0], [1, 0], [2, 3]):
+        part, whole = (one.upper_bounds(low, low + 0.1) for one in (network.only(keep), network))
+        np.testing.assert_allclose(part.offsets, whole.offsets[:, keep], atol=1e-9)
+        np.testing.assert_allclose(part.slopes, whole.slopes[:, keep], atol=1e-9)
+        pads = rounding_pads(network.only(keep).program, np.full(DIM, 10.0))
+        np.testing.assert_allclose(np.concatenate(network.only(keep).pads or ()), np.concatenate(pads or ()), rtol=0.5)
 
 
 def test_numbers_that_nothing_reads_are_pruned() -> None:

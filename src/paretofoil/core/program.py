@@ -436,6 +436,25 @@ class Program:
         """Return a program with some of the outputs."""
         return replace(self, output=self.output.at_rows(keep), error=self.error and self.error.at_rows(keep))
 
+    def with_products_read(self) -> "tuple[Program, np.ndarray]":
+        """Return the program with only those products of its last node that the output reads.
+
+        Also return which numbers of the operands these need.
+        """
+        last, place = self.nodes[-1], len(self.nodes)
+        reads = [affine for affine in (self.output, self.error) if affine is not None and place in affine.weights]
+        keep = np.any([affine.weights[place].any(axis=0) for affine in reads], axis=0)
+        kind, rows = last.kind.select(keep)
+        operands, errors = (tuple(a.at_rows(rows) for a in part) for part in (last.operands, last.errors))
+        slip = last.slip[keep] if np.ndim(last.slip) else last.slip  # type: ignore[index]
+
+        def change(affine: Affine) -> Affine:
+            return Affine(affine.bias, {k: w[:, keep] if k == place else w for k, w in affine.weights.items()})
+
+        node = replace(last, kind=kind, operands=operands, errors=errors, slip=slip)
+        error = self.error and change(self.error)
+        return replace(self, nodes=(*self.nodes[:-1], node), output=change(self.output), error=error), rows
+
     def weighted(self, dim: int) -> "Program":
         """Return a program whose outputs are dot products of the input and `dim` neighbouring outputs, in float64."""
         count = self.num_outputs // dim

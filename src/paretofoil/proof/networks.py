@@ -120,15 +120,13 @@ class MarginNetwork:
         program = self.program.only(keep)
         if self.pads is None:
             return replace(self, program=program)
-        last = program.nodes[-1].kind if program.nodes else None
-        if isinstance(last, Product):  # of which each rival has its own
-            rows = last.spread(np.asarray(program.output.weights[len(program.nodes)].any(axis=0)))
-            return replace(
-                self,
-                program=program.pruned(),
-                pads=(*self.pads[:-3], self.pads[-3][rows], self.pads[-2][rows], self.pads[-1][keep]),
-            )
-        return replace(self, program=program, pads=(*self.pads[:-1], self.pads[-1][keep]))
+        pads = [*self.pads[:-1], self.pads[-1][keep]]
+        last = program.nodes[-1] if program.nodes else None
+        if last is not None and isinstance(last.kind, Product):  # each rival of a network of values has its own
+            program, rows = program.with_products_read()
+            own = slice(-1 - len(last.operands), -1)
+            pads[own] = [pad[rows] for pad in pads[own]]
+        return replace(self, program=program, pads=tuple(pads))
 
     def at(self, which: np.ndarray, rivals: np.ndarray) -> "MarginNetwork":
         """Return networks (N,) of a stack, as a stack, each with the margins over some rivals (N, K)."""
@@ -188,7 +186,7 @@ class MarginNetwork:
         where only they keep a margin below the level.
         """
         if self.uses_taylor:
-            return taylor.upper_bounds(self.program, self._stretches, low, high, self._sizes(low, high))
+            return taylor.upper_bounds(self.program, self._stretches, low, high, self._sizes(low, high), self._folded)
         relaxed = self.relax(low, high, cap)
         lines = [node.lines for node in relaxed.nodes]
         closest = self._substitute(relaxed, lines, len(low))
@@ -240,7 +238,7 @@ class MarginNetwork:
 
     def relax(self, low: np.ndarray, high: np.ndarray, cap: Cap | None = None) -> RelaxedProgram:
         """Return the nodes relaxed over boxes low, high (B, d), and the deployed error of the output."""
-        folded = 0.0 if self.pads is not None or self.origin is None else self._folded
+        folded = 0.0 if self.pads is not None else self._folded
         return Forward(self.program, low, high, self.pads, self._sizes(low, high), folded, cap).run()
 
     def _sizes(self, low: np.ndarray, high: np.ndarray) -> np.ndarray | None:
@@ -255,10 +253,10 @@ class MarginNetwork:
         return taylor.stretches(self.program)
 
     @cached_property
-    def _folded(self) -> np.ndarray:
+    def _folded(self) -> np.ndarray | float:
         """The size (d,) of the origin, which is folded into the biases, in scaled units."""
-        assert self.origin is not None
-        assert self.basis is not None
+        if self.origin is None or self.basis is None:
+            return 0.0
         size: np.ndarray = np.abs(np.linalg.inv(self.basis)) @ np.abs(self.origin)
         return size
 

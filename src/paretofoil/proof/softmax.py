@@ -4,11 +4,15 @@ from dataclasses import dataclass, replace
 
 import numpy as np
 
-from paretofoil.core.program import ACTIVATIONS, Softmax
+from paretofoil.core.program import Softmax
 from paretofoil.proof.bounds import AffineForm, rows_times
 
 _ROUNDING = 2.0**-40
 """More than the rounding error of a probability, relative to 1."""
+_SUBTRACTION = 2.0**-50
+"""More than the relative rounding error of a difference, or of a logarithm of a sum."""
+_TINY = 1e-300
+"""More than the rounding error of a probability close to 0."""
 
 
 @dataclass(frozen=True, eq=False)
@@ -74,20 +78,22 @@ def shares(kind: Softmax, least: np.ndarray, most: np.ndarray) -> tuple[np.ndarr
     """Return the smallest and the largest outputs over intervals (B, n) of the input.
 
     Bounds of p_i = sigmoid(x_i - logsumexp of the others) use the logarithm of the others' sum, because differences of
-    exponentials lose all digits.
+    exponentials lose all digits. Small probabilities have small errors only as exponentials of their logarithms.
     """
+    if kind.count == 1:
+        return np.ones_like(least), np.ones_like(most)
     low, high = kind.groups(least), kind.groups(most)
-    lower = ACTIVATIONS["sigmoid"](low - _of_others(high)) * (1.0 - _ROUNDING)
-    upper = np.minimum(ACTIVATIONS["sigmoid"](high - _of_others(low)) * (1.0 + _ROUNDING) + 1e-300, 1.0)
+    above, below = _of_others(high), _of_others(low)
+    lower = np.exp(-np.logaddexp(0.0, above - low + _SUBTRACTION * (np.abs(above) + np.abs(low))))
+    upper = np.exp(-np.logaddexp(0.0, below - high - _SUBTRACTION * (np.abs(below) + np.abs(high))))
+    lower = np.maximum(lower * (1.0 - _ROUNDING) - _TINY, 0.0)
+    upper = np.minimum(upper * (1.0 + _ROUNDING) + _TINY, 1.0)
     return lower.reshape(least.shape), upper.reshape(least.shape)
 
 
 def _of_others(x: np.ndarray) -> np.ndarray:
-    """Return the logarithms of the sums of exponentials of all other numbers of the last axis."""
-    count = x.shape[-1]
-    if count == 1:
-        return np.full_like(x, -np.inf)
-    others = np.where(np.eye(count, dtype=bool), -np.inf, x[..., None, :])
+    """Return the logarithms of the sums of exponentials of all other numbers of the last axis, which are several."""
+    others = np.where(np.eye(x.shape[-1], dtype=bool), -np.inf, x[..., None, :])
     largest = others.max(axis=-1, keepdims=True)
     sums: np.ndarray = np.log(np.exp(others - largest).sum(axis=-1)) + largest[..., 0]
     return sums

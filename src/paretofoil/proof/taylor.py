@@ -25,6 +25,8 @@ DEGREES = {1: 10, 2: 7, 3: 4}
 """The degree of the polynomials, by the number of inputs; the linear bounder bounds programs of more inputs."""
 _ROUNDING = 2.0**-47
 """More than the relative rounding error of one operation on polynomials, as a share of the sizes of its terms."""
+_OF_BOUNDS = 2.0**-42
+"""More than the relative rounding error of the computation of a radius or a ball, which may be a series."""
 _MOST_BLOCKS, _WORTHWHILE = 4, 0.8
 """A weight is divided into at most so many blocks, if these have at most this share of its entries."""
 _SINGLE = Product()
@@ -96,9 +98,9 @@ class TaylorModel:
         cls, basis: Monomials, coefficients: np.ndarray, radius: np.ndarray, ball: np.ndarray | None = None
     ) -> "TaylorModel":
         """Return the model, with `radius` and `ball` each tightened by the other."""
-        radius = radius * (1.0 + _ROUNDING)  # of their own computation
+        radius = radius * (1.0 + _OF_BOUNDS)
         if ball is not None:
-            ball = ball * (1.0 + _ROUNDING)
+            ball = ball * (1.0 + _OF_BOUNDS)
             radius = np.minimum(radius, ball[:, None])
         norm = _norm(radius)
         return cls(basis, coefficients, radius, norm if ball is None else np.fmin(ball, norm))
@@ -163,8 +165,8 @@ def _of_sums(kind: Product) -> float:
 
 def _norm(numbers: np.ndarray) -> np.ndarray:
     """Return more than the 2-norms (B,) of vectors (B, n)."""
-    norms: np.ndarray = np.sqrt(np.einsum("bn,bn->b", numbers, numbers)) * (1.0 + _ROUNDING)
-    return norms
+    norms: np.ndarray = np.sqrt(np.einsum("bn,bn->b", numbers, numbers))
+    return norms * (1.0 + _ROUNDING + 2.0**-53 * numbers.shape[1])
 
 
 def _multiply(
@@ -211,19 +213,24 @@ class Stretch(NamedTuple):
 
 
 def upper_bounds(
-    program: Program, stretches: Sequence[Stretch], low: np.ndarray, high: np.ndarray, size: np.ndarray | None = None
+    program: Program,
+    stretches: Sequence[Stretch],
+    low: np.ndarray,
+    high: np.ndarray,
+    size: np.ndarray | None = None,
+    folded: np.ndarray | float = 0.0,
 ) -> HalfSpaces:
     """Return upper bounds of the outputs over boxes low, high (B, d); `stretches` are those of the program.
 
     They hold for the deployed policy if `size` (B, d), the largest absolute value of each number of the command, is
-    given.
+    given. The inputs are differences of numbers up to `folded` (d,), whose rounding errors they cover.
     """
     basis, (count, dim), left = monomials(low.shape[1]), low.shape, iter(stretches)
     center, half = (low + high) / 2, (high - low) / 2
     coefficients = np.zeros((len(basis.powers), count, dim))
     coefficients[0] = center
     coefficients[1 : 1 + dim] = np.eye(dim)[:, None, :] * half
-    models = [TaylorModel.of(basis, coefficients, _ROUNDING * (np.abs(center) + half))]
+    models = [TaylorModel.of(basis, coefficients, _ROUNDING * (np.abs(center) + half + folded))]
     with np.errstate(over="ignore", invalid="ignore"):  # numbers that are not finite end as no bound
         for node in program.nodes:
             operands = [_of_affine(operand, models, left) for operand in node.operands]
