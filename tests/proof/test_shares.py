@@ -13,7 +13,7 @@ from policies import random_pcn
 
 from paretofoil.core.command import CommandSpace
 from paretofoil.core.options import Stop
-from paretofoil.core.program import Activation, Program
+from paretofoil.core.program import Activation, Affine, Node, Product, Program, Softmax
 from paretofoil.core.question import Question, QuestionBatch
 from paretofoil.proof.networks import MarginNetwork
 from paretofoil.proof.shares import Contest, ProvenShares, ShareEffort, prove_shares, share_below, stack_contests
@@ -328,3 +328,28 @@ def test_contests_of_many_states_are_bounded_together_as_one_by_one(unit: float)
                 assert bounds.slopes[i, which] * contest.scale == pytest.approx(alone.slopes[0], abs=1e-9)
                 seen += 1
     assert seen == 150
+
+
+def test_contests_of_attention_are_bounded_together_as_one_by_one() -> None:
+    """Taylor models bound them, which are not stacked."""
+    generator, masks, contests = np.random.default_rng(0), np.ones((3, 3), dtype=bool), {}
+    for state in (0, 2):
+        weight = generator.normal(size=(9, 2))
+        softmax = Node(Softmax(3), (Affine(generator.normal(size=9), {0: weight}),))
+        mixed = Node(Product(3), (Affine(np.zeros(9), {1: np.eye(9)}), Affine(generator.normal(size=9), {0: weight})))
+        folded = Program(2, (softmax, mixed), Affine(np.zeros(3), {2: np.eye(3)}))
+        contests[state] = Contest.of(folded, (0, 1, 2), (np.zeros(2), np.ones(2)), 0.01)
+        assert contests[state].network.uses_taylor
+    states, pairs = np.array([0, 2, 2, 0, 0]), np.tile(np.arange(9), (5, 1))
+    low = generator.random((5, 2)) * 0.9
+    seen = 0
+    for stack in stack_contests(contests, masks):
+        for rows in stack.chunks(states):
+            bounds = stack.upper_bounds(states[rows], low[rows], low[rows] + 0.1, pairs[rows])
+            contest = contests[states[rows[0]]]
+            alone = contest.upper_bounds(contest.network, low[rows], low[rows] + 0.1)
+            which = [3 * a + b for a in range(3) for b in range(3) if a != b]
+            assert bounds.slopes[:, which] == pytest.approx(alone.slopes, abs=1e-9)
+            assert bounds.offsets[:, which] == pytest.approx(alone.offsets, abs=1e-9)
+            seen += len(rows)
+    assert seen == 5

@@ -243,7 +243,7 @@ class ContestStack:
 
     place: np.ndarray  # (S,) int: position of each state in the stack; -1 if it is not part of it
     network: MarginNetwork
-    """The stacked networks, each with A x A margins: the lead of each action over each other one."""
+    """The stacked networks, or the only one, each with A x A margins: the lead of each action over each other one."""
     low: np.ndarray  # (N, d)
     scale: np.ndarray  # (N, d)
     around: np.ndarray  # (N, d)
@@ -262,7 +262,7 @@ class ContestStack:
         place = self.place[state]
         origin, scale, around = self.low[place], self.scale[place], self.around[place]
         least, most = (low - origin) / scale - around, (high - origin) / scale + around
-        if self.network.rounding is None:
+        if _can_be_stacked(self.network):
             bounds = self.network.at(place, pairs).bound_together(least, most)
         else:
             bounds = self.network.bound_together(least, most)
@@ -277,18 +277,18 @@ class ContestStack:
 def stack_contests(contests: Mapping[int, Contest], masks: np.ndarray) -> list[ContestStack]:
     """Return stacks of the contests of states, whose valid actions are masks (S, A).
 
-    A contest whose bounds include the rounding errors of the policy has a stack of its own.
+    A contest whose bounds include the rounding errors of the policy, or use Taylor models, has a stack of its own.
     """
     groups: dict[Any, list[int]] = {}
     for state, contest in contests.items():
         network = contest.network
-        groups.setdefault(network.program.structure if network.rounding is None else state, []).append(state)
+        groups.setdefault(network.program.structure if _can_be_stacked(network) else state, []).append(state)
     stacks = []
     for states in groups.values():
         some = [contests[state] for state in states]
         networks = [_among_all(contest.network, masks[state]) for state, contest in zip(states, some, strict=True)]
         network = networks[0]
-        if network.rounding is None:
+        if _can_be_stacked(network):
             network = stack_networks(networks)
         place = np.full(len(masks), -1)
         place[states] = np.arange(len(states))
@@ -297,6 +297,10 @@ def stack_contests(contests: Mapping[int, Contest], masks: np.ndarray) -> list[C
         )
         stacks.append(ContestStack(place, network, *columns))
     return stacks
+
+
+def _can_be_stacked(network: MarginNetwork) -> bool:
+    return network.rounding is None and not network.uses_taylor
 
 
 def _among_all(network: MarginNetwork, valid: np.ndarray) -> MarginNetwork:
