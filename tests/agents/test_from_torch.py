@@ -623,6 +623,21 @@ def test_an_action_that_the_module_masks_is_proven_out_of_reach_and_no_rival(low
     assert answer.quoted.distance == pytest.approx(alone.quoted.distance, abs=1e-2)
 
 
+def test_a_mask_of_attention_is_below_the_smallest_scores() -> None:
+    """All scores are about -3e6; the second one is masked."""
+
+    def attending(m: Any, s: Tensor, c: Tensor) -> Tensor:
+        scores = torch.cat([c - 3e6, c[:, :1] - 3e6], dim=1).masked_fill(torch.tensor([False, True, False]), -torch.inf)
+        return scores.softmax(-1) * torch.cat([c, s[:, :1]], dim=1)
+
+    policy = pf.from_torch(Module(attending).double(), STATE, SPACE, outputs="logits")
+    assert isinstance(policy, WhiteBoxTorchPolicy)
+    commands = random_commands(50)
+    deployed = policy.log_probs(np.repeat(STATE[None], 50, axis=0), commands)
+    logits = policy.fold(STATE).logits(commands)
+    np.testing.assert_allclose(np.diff(deployed), np.diff(logits), atol=1e-6)
+
+
 def test_a_network_that_is_too_large_for_a_proof_is_a_black_box(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr("paretofoil.agents.recorder.MAX_UNITS", 2 * HIDDEN)
     assert pf.from_torch(Module(named), STATE, SPACE, inputs=NAMES).is_white_box

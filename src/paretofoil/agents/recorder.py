@@ -1122,14 +1122,15 @@ def _scattered(symbol: Any, where: tuple[Tensor, ...], shape: Sequence[int], bas
 
 
 _MASKED = -1e5
-"""The exponential of this is 0 in float64."""
+"""A masked number of a softmax, unless the others may be almost as small: its exponential is 0 in float64."""
 
 
 def softmax_node(x: Any) -> Any:
     """Return the softmax over the last axis as a node, where it depends on the command."""
     recording, masked = x.recording, x.constants[0] <= IMPOSSIBLE
     constants, kept = x.constants.clone(), ~masked[x.places]
-    constants[:, masked] = constants.new_tensor([[_MASKED], [0.0]])
+    largest = float(x.largest().flatten()[~masked].max()) if not masked.all() else 0.0
+    constants[:, masked] = constants.new_tensor([[min(_MASKED, -2.0 * largest - 1000.0)], [0.0]])
     x = x.copy(constants=constants, places=x.places[kept], terms=x.terms[:, :, kept], tail="", shared=False)
     varies, count = x.varies.any(-1), x.shape[-1]
     # The exponentials and their sum are rounded, and of attention in blocks, the blocks are scaled.
