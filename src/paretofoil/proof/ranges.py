@@ -298,9 +298,8 @@ def _empty(claim: Claim) -> bool:
     """Return whether the claim is proven to hold nowhere."""
 
     def improve(z: np.ndarray) -> float:
+        """Return any finite distance if a point refutes the claim, which ends the proof."""
         return 1.0 if (claim.margins(z) >= claim.level).all(axis=1).any() else np.inf
-
-    # any finite number ends the proof
 
     proof = branch_and_bound(claim, Effort(np.inf, _BOXES_PER_PROOF), improve)
     return proof.closed and np.isinf(proof.lower)
