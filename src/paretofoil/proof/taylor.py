@@ -273,7 +273,8 @@ def _stretch(weight: np.ndarray) -> Stretch:
     lengths = np.linalg.norm(weight, axis=1) * (1.0 + _ROUNDING)
     squares = weight @ weight.T if len(weight) < weight.shape[1] else weight.T @ weight
     largest = float(np.linalg.eigvalsh(squares)[-1]) if squares.size else 0.0
-    return Stretch(tuple(_blocks(weight)), lengths, max(largest, 0.0) ** 0.5 * (1.0 + 1e-9))
+    rounding = 1e-9 + 2.0**-53 * weight.size  # of the squares and of their largest eigenvalue
+    return Stretch(tuple(_blocks(weight)), lengths, max(largest, 0.0) ** 0.5 * (1.0 + rounding))
 
 
 def _blocks(weight: np.ndarray) -> Iterator[Block]:
