@@ -322,7 +322,7 @@ def as_actor(subject: Any, actions: Any = None) -> Actor | None:
     if not isinstance(actions, ActionSpace):
         return None
     if not callable(subject):
-        expected = "for an ActionSpace, a function (states, commands) -> amounts, or pf.from_torch(..., actions=...)"
+        expected = "with actions=..., a function (states, commands) -> amounts, or a policy of pf.from_torch"
         raise InvalidInput.expected(expected, type(subject).__name__)
     return CallableActor(subject, actions)
 

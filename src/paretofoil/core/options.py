@@ -41,7 +41,7 @@ class Options:
     kappa: float | None = field(
         default=None,
         metadata=about(
-            "Margin by which the foil must win. If omitted, 0.05; for action values, 1 % of their spread.",
+            "Margin by which the foil must win. If omitted, 0.05; for value-based agents, 1 % of the range of values.",
             ge=0.0,
         ),
     )

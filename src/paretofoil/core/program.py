@@ -264,7 +264,7 @@ class Node:
 
     @property
     def lowest(self) -> float:
-        """The smallest operand of 1 / x or 1 / sqrt(x) whose result is within the limit; otherwise -infinity."""
+        """The operand at which 1 / x or 1 / sqrt(x) reaches the limit; for other operations -infinity."""
         if not isinstance(self.kind, Elementwise) or np.isinf(self.limit):
             return -np.inf
         return float(self.limit ** (-2.0 if self.kind.function == "rsqrt" else -1.0))
@@ -578,7 +578,7 @@ class Program:
         return Program(self.dim, nodes, stack([program.output for program in programs]))
 
     def at(self, which: np.ndarray, outputs: np.ndarray) -> "Program":
-        """Return the stack of the programs `which` (N,), each with some of its outputs (N, K)."""
+        """Return a stack of N programs: program `which[i]` of this stack, reduced to the outputs `outputs[i]` (K,)."""
 
         def chosen(node: Node) -> Node:
             return replace(node, operands=tuple(operand.at_rows(which) for operand in node.operands))

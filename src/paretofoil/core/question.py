@@ -185,8 +185,8 @@ class QuestionBatch:
             raise InvalidInput.expected("questions about one policy", f"{policies} policies")
         kinds = {(q.space.dim, q.space.shape, q.norm, q.probability) for q in questions}
         if len(kinds) > 1:
-            expected = "questions with the same number of objectives, shape of the space, norm and probability"
-            raise InvalidInput.expected(expected, sorted(map(list, kinds), key=str))
+            expected = "questions that agree in [number of objectives, shape of the command space, norm, probability]"
+            raise InvalidInput.expected(expected, " and ".join(sorted(str(list(kind)) for kind in kinds)))
         self.questions = list(questions)
         self.norm = first.norm
         self.num_questions, self.dim = len(questions), first.space.dim

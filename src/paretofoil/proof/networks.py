@@ -421,7 +421,7 @@ class OddsNetwork:
         return self.network.stretch
 
     def pad(self, low: np.ndarray, high: np.ndarray) -> np.ndarray:
-        """Return more than the rounding errors (rivals,) of the margins in the box low, high (d,)."""
+        """Return upper bounds (rivals,) of the rounding errors of the margins in the box low, high (d,)."""
         return _with_largest(self.network.pad(low, high)) + _OFFSET_ROUNDING
 
     @property

@@ -82,8 +82,8 @@ def _as_slice(places: np.ndarray) -> np.ndarray | slice:
 class TaylorModel:
     """Numbers (B, n) as polynomials of the position in a box, with coefficients (M, B, n), +- radius (B, n).
 
-    What the polynomials leave out is also at most `ball` (B,) as a vector, by its 2-norm: layers of many units stretch
-    the 2-norm much less than each number.
+    The vector of the errors of the polynomials has a 2-norm of at most `ball` (B,). Wide layers increase this norm much
+    less than the radius of each number.
     """
 
     basis: Monomials
