@@ -349,7 +349,7 @@ def _read_sequence(read: Read, network: Call, name: str, last: str | None) -> tu
     kinds = [_name(part) for part in parts]
     ends = [_LINEAR] if last is None else [_LINEAR, last]
     if kinds != [_LINEAR, _RELU] * ((len(parts) - len(ends)) // 2) + ends:
-        form = f"Linear layers with a ReLU after each but the last and a {ends[-1].split()[-1]} at the end"
+        form = f"Linear, ReLU, ..., {', '.join(kind.split()[-1] for kind in ends)}"
         raise InvalidInput.expected(f"{name} to be {form}", ", ".join(kind.split()[-1] for kind in kinds))
     return tuple(_read_linear(read, part, name) for part in parts[::2])
 

@@ -343,7 +343,7 @@ def query_amounts(actor: Actor, states: np.ndarray, commands: np.ndarray) -> np.
 
 @dataclass(frozen=True, eq=False)
 class FoilPolicy:
-    """A foil on the actions of an actor, as a policy: action 0 is the foil, and each limit is a rival."""
+    """A foil on the amounts of an actor, as a policy with discrete actions: 0 meets all limits, i misses limit i."""
 
     actor: Actor
     limits: tuple[Limit, ...]

@@ -447,7 +447,7 @@ class Answer(Document):
             got = f"{question.foil} and {brief(question.outcome)}"
             raise InvalidInput.expected("either question.foil or question.outcome", got)
         if question.amounts and (num_actions != 1 + len(question.amounts) or question.foil or question.values is None):
-            expected = "for limits on amounts, foil 0, values, and one action more than limits"
+            expected = "with limits on amounts: foil 0, values, and one action more than there are limits"
             got = f"foil {question.foil}, {num_actions} actions and {len(question.amounts)} limits"
             raise InvalidInput.expected(expected, got)
         if (self.quoted is None) != (self.closest is None):

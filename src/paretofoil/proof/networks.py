@@ -343,7 +343,7 @@ def moved_network(
 
 
 def command_reach(question: Question) -> np.ndarray:
-    """Return the largest sum of absolute terms for each number (d,) of a command in the region."""
+    """Return, for each number (d,) of a command, the largest sum of absolute terms from which it is computed."""
     size = np.abs(question.command)
     if not question.space.simplex:
         return size + np.maximum(question.command - question.low, question.high - question.command)
