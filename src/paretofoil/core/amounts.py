@@ -22,7 +22,7 @@ from paretofoil.core.policy import WhiteBoxActor, as_numbers, call_policy
 from paretofoil.core.program import Affine, Program
 
 _FLOAT64 = 8 * 2.0**-53
-"""More than the relative error of a margin that is computed from an amount."""
+"""Upper bound of the relative error of a margin that is computed from an amount."""
 DIRECTION = 0.1
 """A foil in a direction asks for a change by this share of the range, unless an amount is given."""
 

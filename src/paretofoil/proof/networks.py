@@ -23,7 +23,7 @@ from paretofoil.proof.linear import ROUNDING, Forward, Lines, RelaxedProgram, su
 _LARGEST = 1e80
 """Products and squares of larger numbers could be infinite."""
 _OFFSET_ROUNDING = 2.0**-40
-"""More than the relative rounding error of an offset."""
+"""Upper bound of the relative rounding error of an offset."""
 Arrays = tuple[np.ndarray, ...]
 PaddedLayers = tuple[Arrays, Arrays, tuple[Function, ...], Arrays]
 """Weights, biases, activations and pads."""
@@ -39,7 +39,7 @@ class MarginNetwork:
     program: Program
     """A function of z, whose outputs are the margins. Its rounding errors are those of commands."""
     pads: tuple[np.ndarray, ...] | None
-    """More than the rounding errors (outputs,) of the bounds of each affine function; None to compute them by box."""
+    """Upper bounds (outputs,) of the rounding errors of each affine function's bounds; None to compute them per box."""
     origin: np.ndarray | None = None  # (d,): the command at z = 0; None without rounding errors
     basis: np.ndarray | None = None  # (d, d): the command at z is origin + basis z
 

@@ -8,7 +8,7 @@ from paretofoil.core.program import ACTIVATIONS, Softmax
 from paretofoil.proof.bounds import AffineForm, rows_times
 
 _ROUNDING = 2.0**-40
-"""More than the rounding error of a probability, relative to 1."""
+"""Upper bound of the rounding error of a probability, relative to 1."""
 
 
 @dataclass(frozen=True, eq=False)

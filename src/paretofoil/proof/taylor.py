@@ -24,7 +24,7 @@ from paretofoil.proof.softmax import shares
 DEGREES = {1: 10, 2: 7, 3: 4}
 """The degree of the polynomials, by the number of inputs; the linear bounder bounds programs of more inputs."""
 _ROUNDING = 2.0**-47
-"""More than the relative rounding error of one operation on polynomials, as a share of the sizes of its terms."""
+"""Upper bound of the relative rounding error of one operation on polynomials, as a share of the sizes of its terms."""
 _MOST_BLOCKS, _WORTHWHILE = 4, 0.8
 """A weight is divided into at most so many blocks, if these have at most this share of its entries."""
 _SINGLE = Product()
@@ -207,7 +207,7 @@ class Stretch(NamedTuple):
     """Its parts, since the numbers of a token mostly depend on those of the same token."""
     lengths: np.ndarray  # (n,): more than the 2-norms of its rows
     norm: float
-    """More than the largest factor by which it multiplies the 2-norm of a vector."""
+    """Upper bound of the largest factor by which it multiplies the 2-norm of a vector."""
 
 
 def upper_bounds(
@@ -487,7 +487,7 @@ def _steepest(
 
 
 _CURVATURES: dict[Function, float] = {"sigmoid": 0.0963, "tanh": 0.77, "gelu": 0.798}
-"""More than the largest absolute second derivatives."""
+"""Upper bound of the largest absolute second derivatives."""
 
 Series = tuple[list[np.ndarray], np.ndarray]
 """The Taylor coefficients, and the largest absolute value of the next one over the range."""
