@@ -93,7 +93,7 @@ def read_pickle(data: bytes, allowed: Collection[str]) -> Any:
         raise
     except (ValueError, IndexError, KeyError, TypeError, AttributeError, OverflowError, struct.error):
         raise InvalidInput.expected("a complete pickle", "a damaged pickle") from None
-    raise InvalidInput.expected("a complete pickle", "a pickle without an end")
+    raise InvalidInput.expected("a complete pickle", "a pickle that ends early")
 
 
 def _follow(name: str, argument: Any, stack: _Stack, memo: dict[int, Any], allowed: Collection[str]) -> None:

@@ -41,7 +41,7 @@ def from_sb3(
 ) -> TorchPolicy | TorchActor:
     """Return a model of Stable-Baselines3 as a policy. It is white-box if its networks are supported.
 
-    PPO, A2C, DQN, SAC, TD3 and DDPG are supported, and of sb3-contrib MaskablePPO, TRPO, QR-DQN and TQC.
+    PPO, A2C, DQN, SAC, TD3 and DDPG are supported, and MaskablePPO, TRPO, QR-DQN and TQC of sb3-contrib.
 
     The state is the observation without the command; `policy.module.split(observation)` returns both.
 
