@@ -258,7 +258,7 @@ def _outwards(amount: float, width: float, *, up: bool) -> float:
 
 
 def directions_of(actions: ActionSpace, amounts: np.ndarray) -> dict[int, AmountFoil]:
-    """Return, for each dimension, a foil for a tenth of the range more, and one for less, where the range has room.
+    """Return foils for each dimension: a tenth of the range more, and a tenth less, where the range has room.
 
     They are numbered as in `direction_names`.
     """
@@ -302,7 +302,7 @@ class CallableActor:
 
 @dataclass(frozen=True, eq=False)
 class AmountScores:
-    """The amounts of an actor as scores, for questions of which only the search region is used."""
+    """The amounts of an actor as scores, for questions that only define a search region."""
 
     actor: Actor
 

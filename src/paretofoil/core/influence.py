@@ -17,8 +17,7 @@ CONFIDENCE = 0.95
 """Confidence level of the intervals of sampled shares."""
 
 Verdict = Literal["inert", "decides", "open"]
-"""inert: it is proven that no command changes the action; decides: a command is known that changes it; open: neither of
-both."""
+"""inert: it is proven that no command changes the action; decides: a known command changes it; open: neither."""
 
 
 @dataclass(frozen=True)

@@ -31,7 +31,7 @@ MAX_POINTS = 100_000
 _SEVERAL = -1
 """The key of recorded margins of several questions."""
 NOISE = 1e-12
-"""Coordinates up to this of changes of preferences are rounding errors."""
+"""Coordinates of changes of preferences up to this are rounding errors."""
 
 
 @dataclass(frozen=True, eq=False, repr=False)
@@ -174,8 +174,8 @@ class QuestionBatch:
     """Questions about one policy that are searched together. Searches query the policy through it only.
 
     Searches use scaled coordinates z = D^-1 (R - R_t), in which each search region is a box around 0. Preferences,
-    constraints and whole numbers leave a part of the box. A change outside of this part stands for a near one inside.
-    Queries are counted for each question and phase.
+    constraints and whole numbers restrict the region to a part of the box. A change outside this part stands for a
+    change near it inside. Queries are counted for each question and phase.
     """
 
     def __init__(self, questions: Sequence[Question]) -> None:

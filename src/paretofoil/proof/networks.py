@@ -90,7 +90,7 @@ class MarginNetwork:
         )
 
     def pad(self, low: np.ndarray, high: np.ndarray) -> np.ndarray:
-        """Return more than the rounding errors (rivals,) of the margins in the box low, high (d,)."""
+        """Return upper bounds of the rounding errors (rivals,) of the margins in the box low, high (d,)."""
         return self.pads[-1] if self.pads is not None else self.relax(low[None], high[None]).output.pad[0]  # type: ignore[index]
 
     def margins(self, z: np.ndarray) -> np.ndarray:

@@ -26,7 +26,7 @@ DEGREES = {1: 10, 2: 7, 3: 4}
 _ROUNDING = 2.0**-47
 """Upper bound of the relative rounding error of one operation on polynomials, as a share of the sizes of its terms."""
 _MOST_BLOCKS, _WORTHWHILE = 4, 0.8
-"""A weight is divided into at most so many blocks, if these have at most this share of its entries."""
+"""Maximum number of blocks of a weight, and the share of its entries above which it is not divided into blocks."""
 _SINGLE = Product()
 """Products that are not summed."""
 _NEGLIGIBLE = 1e-6
@@ -162,7 +162,7 @@ def _of_sums(kind: Product) -> float:
 
 
 def _norm(numbers: np.ndarray) -> np.ndarray:
-    """Return more than the 2-norms (B,) of vectors (B, n)."""
+    """Return upper bounds of the 2-norms (B,) of vectors (B, n)."""
     norms: np.ndarray = np.sqrt(np.einsum("bn,bn->b", numbers, numbers)) * (1.0 + _ROUNDING)
     return norms
 
@@ -205,7 +205,7 @@ class Stretch(NamedTuple):
 
     blocks: tuple[Block, ...]
     """Its parts, since the numbers of a token mostly depend on those of the same token."""
-    lengths: np.ndarray  # (n,): more than the 2-norms of its rows
+    lengths: np.ndarray  # (n,): upper bounds of the 2-norms of its rows
     norm: float
     """Upper bound of the largest factor by which it multiplies the 2-norm of a vector."""
 
@@ -259,7 +259,7 @@ def stretches(program: Program) -> tuple[Stretch, ...]:
 
 
 _STRETCHES: WeakKeyDictionary[Affine, tuple[Stretch, ...]] = WeakKeyDictionary()
-"""Those so far, since the programs of a question share most of their affine functions."""
+"""The stretches computed so far, because the programs of a question share most of their affine functions."""
 
 
 def _stretch(weight: np.ndarray) -> Stretch:
@@ -396,8 +396,8 @@ def _normalise(node: Node, norm: Norm, x: TaylorModel, models: Sequence[TaylorMo
 def _softmax(kind: Softmax, x: TaylorModel) -> TaylorModel:
     """Return exp(x - mean) over its sum, as a product with a reciprocal; an interval where the sum is unknown.
 
-    A softmax cancels what is subtracted from all of its numbers. With the mean that the softmax of the centers weighs,
-    the sum does not vary to the first order.
+    A softmax does not change if one number is subtracted from all inputs. The mean is weighted by the softmax of the
+    centers, so that the sum is constant to the first order.
     """
     basis, spread = x.basis, Product(kind.count).spread
     least, most = shares(kind, *x.interval)
@@ -476,7 +476,7 @@ def _between_lines(
 def _steepest(
     kind: Elementwise, center: np.ndarray, reach: np.ndarray, low: np.ndarray, high: np.ndarray
 ) -> np.ndarray:
-    """Return more than the largest absolute slope of a function between low and high (B, n)."""
+    """Return upper bounds of the largest absolute slope of a function between low and high (B, n)."""
     if kind.function in _CURVATURES:
         steep = np.abs(kind.pull(np.ones_like(center), [center], kind.points(center))[0])
         steep = np.minimum(STEEPEST[kind.function], steep + _CURVATURES[kind.function] * reach + _ROUNDING)

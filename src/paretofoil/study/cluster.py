@@ -65,7 +65,7 @@ class FailureCounter:
             )
 
     def reset(self) -> None:
-        """Start a new row of failures, because an item was finished."""
+        """Count failures in a row from 0 again, because an item was finished."""
         self._in_a_row = 0
 
 
