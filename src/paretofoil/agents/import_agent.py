@@ -114,7 +114,7 @@ def _space(
         sides = np.where(np.isfinite(sides) | (np.ptp(of_front, axis=1) == 0.0)[:, None], sides, of_front)
     infinite = [name for name, side in zip(names, sides, strict=True) if not np.isfinite(side).all()]
     if infinite:
-        expected = f"ranges=... for {', '.join(infinite)}, or front=... with different values of it"
+        expected = f"a finite range for {', '.join(infinite)}: ranges=..., or front=... with different values"
         raise InvalidInput.expected(expected, "an infinite range")
     return CommandSpace(sides[:, 0], sides[:, 1], objectives)
 
