@@ -70,7 +70,7 @@ class Nearest:
 
 @dataclass(frozen=True)
 class Scores:
-    """The four scores of the paper's authors: probabilities, compared with their mean over a fan of probes."""
+    """The four scores of the paper's authors, which compare the actions' probabilities with their mean over probes."""
 
     kl: float
     """Kullback-Leibler divergence of the probabilities from their mean, in nats."""

@@ -356,7 +356,7 @@ class Program:
         """The layers of a chain."""
         if not self.is_chain:
             raise InvalidInput.expected(
-                "a program that is a chain of layers", f"another one of {len(self.nodes)} nodes"
+                "a program that is a chain of layers", f"one of {len(self.nodes)} nodes that is not"
             )
         weights = tuple(affine.weights[k] for k, affine in enumerate(self.affines))
         activations = tuple(node.kind.function for node in self.nodes)  # type: ignore[union-attr]

@@ -180,7 +180,7 @@ def _distinct(question: Question, answers: list[Answer], *, sparse: bool) -> lis
 
 
 def _differ(question: Question, one: Answer, other: Answer) -> bool:
-    """Return whether two answers are far apart, and change different objectives or one in opposite directions."""
+    """Return whether two answers are far apart, and differ in which objectives they change or in which direction."""
     apart = question.space.distance(one.command, other.command, question.norm)  # type: ignore[arg-type]
     far = apart >= APART * min(_distance(one), _distance(other))
     return bool(far and (_pattern(question, one) != _pattern(question, other)).any())

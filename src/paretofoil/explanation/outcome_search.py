@@ -452,7 +452,7 @@ class OutcomeSearch:
         return np.array([self.numbers.setdefault(row.tobytes(), len(self.numbers)) for row in rows], dtype=np.int64)
 
     def _within_larger(self, nodes: _Nodes, numbers: np.ndarray) -> _Nodes:
-        """Return nodes cut to the part that was useful in the larger box, followed earlier; it may be empty."""
+        """Return nodes cut to the parts that were useful in the larger box they come from; a part may be empty."""
         low, high = nodes.low.copy(), nodes.high.copy()
         for row, key in enumerate((nodes.larger << 32 | numbers).tolist()):
             part = self.useful.get(key)
