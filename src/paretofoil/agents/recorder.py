@@ -211,7 +211,7 @@ class Recording:
         return Affine(flat[:, 0].copy(), weights or {0: np.zeros((len(flat), len(self.sizes[0])))})
 
     def is_activated(self, function: Function, symbol: "Symbol", output: "Symbol") -> bool:
-        """Return whether an output is this function, applied to this symbol."""
+        """Return whether `output` is the function of `symbol`."""
         if len(output.nodes) != 1 or output.nodes[0] == 0 or output.numel() != len(self.sizes[output.nodes[0]]):
             return False
         [k] = output.nodes

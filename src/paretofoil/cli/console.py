@@ -58,7 +58,6 @@ def write_figure(value: Any, path: Path | None, *, quiet: bool) -> None:
 
 
 def print_json(values: object) -> None:
-    """Print a value as a JSON document."""
     from paretofoil.core.json import plain, write_document
 
     print(write_document(plain(values), indent=1))

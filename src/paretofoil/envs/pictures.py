@@ -316,7 +316,6 @@ def _exit(grid: Grid, cell: Cell, payment: tuple[float, ...]) -> None:
 
 
 def draw_four_room(state: Mapping[str, Any]) -> np.ndarray:
-    """Return a picture of Four-Room."""
     row, column, *taken = state["state"]
     return draw_grid_world(FOUR_ROOMS, {"cell": (row, column), "taken": taken})
 
