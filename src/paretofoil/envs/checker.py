@@ -32,8 +32,9 @@ def check_environment(name: str | CatalogueEntry, steps: int = 1000, seed: int =
     """Raise an `EnvironmentCheckError` if the environment does not fulfil the contract of the catalogue.
 
     The contract: observations are flat float32 vectors. Rewards are vectors inside `reward_space`. Equal seeds give
-    equal episodes. An action that the mask forbids raises an error, and so does a step after the end of an episode. A
-    batch agrees with the single environment at each step, or on average if it is stochastic.
+    equal episodes. An action that the mask forbids has no effect in the unwrapped environment. The wrapped environment
+    raises an error for it, and for a step after the end of an episode. A batch agrees with the single environment at
+    each step, or on average if it is stochastic.
     """
     item = entry(name)
     if steps < 1:

@@ -32,7 +32,7 @@ from paretofoil.explanation.influence import likely_share
 _CORNERS = 12
 """Largest number of vertices of a polygon."""
 _LEAST, _MOST = 64, 16_384
-"""Between these numbers of cells are examined together: the largest, until they have half of the undecided area."""
+"""Minimum and maximum number of cells that are examined together: the largest, up to half of the undecided area."""
 SUMMING = 1e-9
 """Upper bound of the rounding error of a sum of areas, as a share of the region."""
 _SLIVER = 0.6

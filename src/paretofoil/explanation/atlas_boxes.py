@@ -21,7 +21,7 @@ from paretofoil.proof.branch_and_bound import Columns, halves
 from paretofoil.proof.shares import share_below
 
 _LEAST, _MOST = 64, 1024
-"""Between these numbers of boxes are halved together: the largest, until they have half of the undecided volume."""
+"""Minimum and maximum number of boxes that are halved together: those with most undecided volume, up to half of it."""
 _LOST = 0.5
 """A box is followed no further if more than this share of it is undecided; it is halved later."""
 _OTHERS = 16
