@@ -4,8 +4,8 @@
     python benchmarks/peers.py [--questions 8] [--agents NAME ...] [--peers NAME ...] [--out docs/peers.md]
 
 Every peer has its recommended settings and sees scaled changes z of the command. It looks for the shortest change, in
-the search region, under which the foil wins by kappa. Optimisers minimise the length of the change; a change under
-which the foil does not win costs more than any other. Attacks see logits, from which kappa is subtracted for the foil.
+the search region, under which the foil wins by kappa. Optimisers minimise the length of the change, with a penalty on
+changes under which the foil does not win. Attacks see logits; kappa is subtracted from that of the foil.
 All methods answer one question at a time on one thread; times are CPU seconds. The policy checks every change that a
 peer returns.
 """

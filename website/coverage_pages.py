@@ -433,9 +433,9 @@ every episode starts in the state of seed 0, as in the app of the paper's author
 its front, and the agent of `reacher` 11 of 200.
 
 WalkRoom, `three-tree`, `four-room`, `mountain-car`, `lunar-lander` and `reacher` come from the code of the paper's
-authors. Their layouts, step limits, observations and valid actions are those of that code. If the id in the table is
-one of MO-Gymnasium, everything else is as in that environment. On the front of the agent of `four-room`, four points
-are among the seven Pareto-optimal returns that are possible within 40 steps.
+authors. Their layouts, step limits, observations and valid actions are those of that code. Those with an id of
+MO-Gymnasium keep its rewards and dynamics. In `four-room`, seven Pareto-optimal returns are possible within 40 steps;
+four of them are on the front of its agent.
 """
 AGENTS_PAGE = """# Kinds of agents that can be explained
 

@@ -58,7 +58,7 @@ def test_the_words_about_the_comparison_count_its_rows() -> None:
     words = " ".join(PAGE.split())
     assert f"has {len(rows)} questions" in words
     assert f"exists for {len(rows) - infeasible} of them" in words
-    assert f"closer for {proven} of the {len(rows) - infeasible} questions" in words
+    assert f"known to 1 % for {proven} of the {len(rows) - infeasible} questions" in words
     assert f"for the other {infeasible}, `exact` proves that there is none" in words
 
 

@@ -286,5 +286,5 @@ def test_quantiles_are_chosen_by_their_mean() -> None:
 def test_a_model_with_a_memory_is_refused_by_its_name() -> None:
     model, [seen] = trained("PPO", Plane()), observations(1)
     model.policy.lstm_actor = nn.LSTM(2, 2)  # as RecurrentPPO has
-    with pytest.raises(InvalidInput, match=r"got PPO with MultiInput.*, which remembers earlier observations; wrap"):
+    with pytest.raises(InvalidInput, match=r"got PPO with MultiInput.*, which is recurrent; fix"):
         pf.from_sb3(model, seen)

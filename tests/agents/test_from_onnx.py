@@ -374,7 +374,7 @@ def test_weights_in_other_files_are_refused(tmp_path: Path) -> None:
     tensor.data_location = TensorProto.EXTERNAL
     tensor.external_data.add(key="location", value="../secret")
     (tmp_path / "network.onnx").write_bytes(model.SerializeToString())
-    with pytest.raises(InvalidInput, match="that contains its weights, got one that names other files"):
+    with pytest.raises(InvalidInput, match="that contains its weights, got one with weights in other files"):
         pf.from_onnx(tmp_path / "network.onnx", STATE, SPACE)
 
 

@@ -554,7 +554,9 @@ def test_a_policy_brings_its_space_unless_another_is_given() -> None:
 def test_rows_that_mix_are_noticed_when_the_fold_is_compared() -> None:
     mixing = Module(lambda m, s, c: m.output(m.command(c - c.mean(dim=0)) + m.state(s)))
     policy = pf.from_torch(mixing, STATE, SPACE)
-    assert re.search(r"a network whose recorded copy differs by .*, with a spread of logits of", policy.why_not or "")
+    assert re.search(
+        r"a network whose recorded copy differs by .*, while its logits have a range of", policy.why_not or ""
+    )
 
 
 def test_a_scripted_module_inside_another_is_a_black_box() -> None:

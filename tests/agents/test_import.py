@@ -214,7 +214,7 @@ def test_ranges_take_the_place_of_what_is_known_and_of_what_is_not(put: Callable
             pf.import_agent(file, SEA, front=front, ranges={"time": odd})  # type: ignore[dict-item]
     own = envs.describe("mo_gymnasium:deep-sea-treasure-v0", max_steps=30)
     raw = put(morl_file(morl_network(2, 3, 4)))
-    with pytest.raises(InvalidInput, match=r"a range of commands for objective 0, objective 1 \(ranges=\), or a front"):
+    with pytest.raises(InvalidInput, match=r"a finite range for objective 0, objective 1: ranges=..., or front=..."):
         pf.import_agent(raw, own, front=front)
     ranges = {"objective 0": (0.0, 24.0), "objective 1": (-30.0, -1.0)}
     assert pf.import_agent(raw, own, front=front, ranges=ranges).space.high.tolist() == [24, -1, 30]

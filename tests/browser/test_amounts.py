@@ -39,7 +39,7 @@ def test_more_less_and_between_are_foils_and_mistakes_are_explained(visit: Visit
     page.get_by_label("Kind of limit").select_option("at least")
     page.get_by_label("First amount").fill("10")
     page.locator(".amount-form button").click()
-    page.locator(".answer").get_by_text("Expected a foil that the action does not fulfil already").wait_for()
+    page.locator(".answer").get_by_text("Expected a foil that the chosen action does not meet already").wait_for()
     visit.forgive("422")
 
 

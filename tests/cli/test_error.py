@@ -73,7 +73,10 @@ STATE = ["--state", "3,3", "--remaining", "8,-2", "--foil", "down"]
         (["train", "reward-line", "--set", "hiden=3"], "(did you mean hidden?)"),
         (["train", "reward-line", "--set", "hidden=wide"], "a value of hidden such as 64, got 'wide'"),
         (["train", "reward-line", "--resume", "--out", "nowhere"], "a checkpoint at nowhere/checkpoint.safetensors"),
-        (["train", "reward-line", "--actions", "a,b"], "got reward-line, which is in the catalogue"),
+        (
+            ["train", "reward-line", "--actions", "a,b"],
+            "got --actions 'a,b' for reward-line, which is in the catalogue",
+        ),
         (["serve", "--study", "nosuch.json"], "expected a user study's file at nosuch.json, got no file"),
         (["serve", "--study", "."], "expected a user study's file at ., got a folder"),
         (["train", "my-env-v0"], "(if your module registers it, type my_module:my-env-v0), got 'my-env-v0'"),

@@ -46,7 +46,7 @@ def test_names_and_ranges_of_an_uncatalogued_environment_are_typed(run, tmp_path
     own = ["import", "model.pt", "--env", "deep-sea-treasure-v0", "--front", "front.txt", "--max-steps", "30"]
     names = ["--objectives", "gold,-steps", "--actions", "up,down,left,right"]
     told = run(*own, *names, "--range", "gold=0:24", code=2)
-    assert "a range of commands for steps (ranges=), or a front that has one (front=), got an inf" in told.err
+    assert "expected a finite range for steps: ranges=..., or front=... with different values, got an inf" in told.err
     run(*own, *names, "--range", "gold=0:24", "--range", "steps=1:30")
     assert box() == ([0, -30, 1], [24, -1, 30])
     (tmp_path / "front.txt").write_text("8,-8,8\n1,-1,1\n")

@@ -163,7 +163,7 @@ def test_images_are_refused_before_the_training(run, tmp_path):
     [
         (
             ["my-env-v0"],
-            "expected a step limit (--max-steps), got none, and my_module:my-env-v0 is registered without one",
+            "expected --max-steps, because my_module:my-env-v0 is registered without a step limit, got none",
         ),
         (["named-v0", "--objectives", "ore"], "expected 2 different names of objectives, got ore"),
         (["named-v0", "--actions", "go,go"], "expected 2 different names of actions, got go, go"),

@@ -294,7 +294,7 @@ def test_any_environment_of_mo_gymnasium_with_discrete_actions_can_be_described(
 def test_a_contradictory_entry_is_an_error():
     entry = envs.entry("branch-path")
     for change, words in [
-        ({"actions": ("up", "up")}, "no action name twice"),
+        ({"actions": ("up", "up")}, "at least one action, each with its own name"),
         ({"max_steps": 0}, "a step limit of at least 1"),
         ({"phrases": ("gone up",)}, "a phrase for each of 4 actions"),
         ({"idle": 4}, "an idle action from 0 to 3"),

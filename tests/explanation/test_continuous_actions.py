@@ -163,7 +163,7 @@ def test_all_directions_of_a_decision(actor: TorchActor) -> None:
         (9, r"more release \(0\), less release \(1\), .*got 9"),
         (0.5, "such as .*release >= 30"),
         (pf.more("release", 70), r"within 0 to 100, got .* \(\+70 from "),
-        ("release >= 1", "does not fulfil already, got at least 1 m³ of release: it chooses"),
+        ("release >= 1", "does not meet already, got at least 1 m³ of release: it chooses"),
         ("release >= 80 and release <= 70", "limits with a range of amounts between them, got"),
     ],
 )

@@ -225,7 +225,7 @@ def test_a_claim_that_the_policy_takes_back_in_another_batch_is_not_confirmed() 
     [answer] = ask([question], Claims((EDGE + 1e-9, 0.0)))
     assert not answer.found
     assert answer.search.stop is Stop.NOT_CONFIRMED
-    assert "queried again, does not choose the foil" in answer.search.stop.sentence
+    assert "queried again, the foil did not win" in answer.search.stop.sentence
 
 
 def test_a_shorter_number_that_is_not_sure_is_not_quoted() -> None:

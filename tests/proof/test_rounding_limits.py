@@ -244,7 +244,7 @@ def test_other_files_are_refused_before_they_are_read(
 ) -> None:
     (tmp_path / "network.onnx").write_bytes(hidden_model(where).SerializeToString())
     monkeypatch.setattr("onnxruntime.InferenceSession", None)
-    with pytest.raises(InvalidInput, match="that contains its weights, got one that names other files"):
+    with pytest.raises(InvalidInput, match="that contains its weights, got one with weights in other files"):
         pf.from_onnx(tmp_path / "network.onnx", STATE, SPACE, inputs="concatenated")
 
 

@@ -277,8 +277,7 @@ def test_further_answers_speak_for_themselves() -> None:
         ),
         (
             Stop.NOT_CONFIRMED,
-            "The search returned a command, but the policy, queried again, does not choose the foil there by "
-            "the margin.",
+            "The search returned a command, but when the policy was queried again, the foil did not win by the margin.",
         ),
     ],
 )

@@ -135,7 +135,9 @@ def test_an_effect_that_cannot_be_is_refused(effect: dict[str, float], words: st
 
 
 def test_an_effect_that_is_too_small_for_a_study_is_refused() -> None:
-    with pytest.raises(pf.InvalidInput, match="expected an effect that 2,500 participants per condition show"):
+    with pytest.raises(
+        pf.InvalidInput, match="expected an effect that can be found with 2,500 participants per condition"
+    ):
         plan_study(STUDY, Effect(difference=0.01))
 
 

@@ -49,7 +49,7 @@ def test_a_question_about_an_amount_has_the_librarys_answer(visitor: Visitor, ag
 @pytest.mark.parametrize(
     ("foil", "message"),
     [
-        ("release >= 60", "expected a foil that the action does not fulfil already"),
+        ("release >= 60", "expected a foil that the chosen action does not meet already"),
         ("relase >= 80", "expected a dimension among release"),
         ("release >= 800", "expected an amount of release within 0 to "),
         ("sideways", "expected a foil on a continuous action"),

@@ -77,7 +77,7 @@ class Agent:
 
     @property
     def discrete_policy(self) -> Policy:
-        """The policy; an error if actions are continuous."""
+        """The policy of an agent with discrete actions. Raise an error if actions are continuous."""
         if isinstance(self.policy, Actor):
             expected = "an agent with discrete actions (for continuous actions, use `explain` or `episode`)"
             raise InvalidInput.expected(expected, f"{self.name} with {self.policy.actions!r}")
@@ -140,8 +140,8 @@ class Agent:
     def probabilities(self, state: Any, command: Any) -> np.ndarray:
         """Return the probability (num_actions,) of each action in a state under a command; 0 for invalid actions.
 
-        The state is an observation of the environment, raw or encoded for the policy. A policy of values chooses the
-        best action with probability 1.
+        The state is an observation of the environment, raw or encoded for the policy. A value-based policy chooses
+        the best action with probability 1.
         """
         flat, valid, _ = self._locate(state)
         remaining = as_vector(command, "the remaining command", self.space.dim)

@@ -93,7 +93,7 @@ def read_pickle(data: bytes, allowed: Collection[str]) -> Any:
         raise
     except (ValueError, IndexError, KeyError, TypeError, AttributeError, OverflowError, struct.error):
         raise InvalidInput.expected("a complete pickle", "a damaged pickle") from None
-    raise InvalidInput.expected("a complete pickle", "a pickle without an end")
+    raise InvalidInput.expected("a complete pickle", "a pickle that ends early")
 
 
 def _follow(name: str, argument: Any, stack: _Stack, memo: dict[int, Any], allowed: Collection[str]) -> None:
@@ -349,7 +349,7 @@ def _read_sequence(read: Read, network: Call, name: str, last: str | None) -> tu
     kinds = [_name(part) for part in parts]
     ends = [_LINEAR] if last is None else [_LINEAR, last]
     if kinds != [_LINEAR, _RELU] * ((len(parts) - len(ends)) // 2) + ends:
-        form = f"Linear layers with a ReLU after each but the last and a {ends[-1].split()[-1]} at the end"
+        form = f"Linear, ReLU, ..., {', '.join(kind.split()[-1] for kind in ends)}"
         raise InvalidInput.expected(f"{name} to be {form}", ", ".join(kind.split()[-1] for kind in kinds))
     return tuple(_read_linear(read, part, name) for part in parts[::2])
 

@@ -32,7 +32,7 @@ BOX_DECIMALS = 3
 MAX_ROWS = 10_000
 """The largest number of commands in the file of a front."""
 MAX_HORIZON = 200
-"""The largest horizon that is tried for a front point, which has none."""
+"""The largest horizon that is tried for the points of a front without horizons."""
 
 
 def import_agent(
@@ -45,11 +45,14 @@ def import_agent(
 ) -> Agent:
     """Return an agent from a PCN of MORL-Baselines (`PCN.save`) or of the authors. The file is not executed.
 
-    Args: file: the checkpoint. environment: the environment of its training: a name from `paretofoil envs`, or your own
-    entry. front: a text file with one command per row, see `read_front`; by default the points of the environment's
-    front that the network reaches. ranges: the lowest and the highest command of objectives, by name; by default the
-    range of the authors' training, or the range of possible returns. name: the name of the agent; by default that of
-    the file.
+    Args:
+        file: the checkpoint.
+        environment: the environment in which it was trained: a name from `paretofoil envs`, or your own entry.
+        front: a text file with one command per row, see `read_front`; by default the points of the environment's front
+            that the network reaches.
+        ranges: the lowest and the highest command of objectives, by name; by default the range of the authors'
+            training, or the range of possible returns.
+        name: the name of the agent; by default that of the file.
     """
     entry, checkpoint = envs.entry(environment), read_checkpoint(file)
     try:
@@ -111,7 +114,7 @@ def _space(
         sides = np.where(np.isfinite(sides) | (np.ptp(of_front, axis=1) == 0.0)[:, None], sides, of_front)
     infinite = [name for name, side in zip(names, sides, strict=True) if not np.isfinite(side).all()]
     if infinite:
-        expected = f"a range of commands for {', '.join(infinite)} (ranges=), or a front that has one (front=)"
+        expected = f"a finite range for {', '.join(infinite)}: ranges=..., or front=... with different values"
         raise InvalidInput.expected(expected, "an infinite range")
     return CommandSpace(sides[:, 0], sides[:, 1], objectives)
 

@@ -29,14 +29,14 @@ from paretofoil.core.json import brief_words
 ACTIVATION_ROUNDINGS = 128.0
 """The rounding error allowed for an activation of onnxruntime, in unit roundoffs.
 
-Its library MLAS (core/mlas/lib/tanh.cpp and logistic.cpp) clamps inputs to -9 ... 9 and -18 ... 18, where tanh and
-sigmoid are constant up to half a rounding, and divides two polynomials of up to 13 roundings each, with Eigen's
-coefficients. The worst of 4 million float32 numbers of all sizes needs 5.2, and a float64 number 8
-(`benchmarks/activation_errors.py`)."""
+Its library MLAS (core/mlas/lib/tanh.cpp and logistic.cpp) clamps the inputs of tanh to -9 ... 9 and those of sigmoid to
+-18 ... 18; outside, both are constant up to half a rounding. It divides two polynomials of up to 13 roundings each,
+with Eigen's coefficients. The largest error measured is 5.2 for 4 million float32 numbers of all sizes, and 8 for
+float64 (`benchmarks/activation_errors.py`)."""
 SPARE_OPERATIONS = 8
 """Roundings allowed for each operation beside those of its terms: onnxruntime fuses operations into weights."""
 PRECISIONS = {1: torch.float32, 10: torch.float16, 11: torch.float64}
-"""By ONNX's number of the type."""
+"""Number formats by ONNX's number of the type."""
 
 
 def from_onnx(
@@ -61,7 +61,7 @@ def from_onnx(
         outputs: "logits", "log-probabilities", "probabilities" or "q-values"; detected if not given.
         actions: the space of continuous actions. The first output then has their amounts.
         free: features of the state that may change, as in `from_torch`.
-        constraints: what holds between the free numbers, as in `from_torch`.
+        constraints: linear constraints on the free numbers, as in `from_torch`.
     """
     try:
         network = OnnxNetwork(read_bytes(Path(file), "an ONNX file"))
@@ -98,7 +98,7 @@ class OnnxNetwork(nn.Module):
         try:
             model = onnx.load_model_from_string(data)
             if _names_other_files(model):  # before onnxruntime or anything else reads them
-                raise InvalidInput.expected("an ONNX file that contains its weights", "one that names other files")
+                raise InvalidInput.expected("an ONNX file that contains its weights", "one with weights in other files")
             options = runtime.SessionOptions()
             options.intra_op_num_threads = 1  # faster for small networks
             options.log_severity_level = 4  # errors are raised below

@@ -41,7 +41,7 @@ def from_sb3(
 ) -> TorchPolicy | TorchActor:
     """Return a model of Stable-Baselines3 as a policy. It is white-box if its networks are supported.
 
-    PPO, A2C, DQN, SAC, TD3 and DDPG are supported, and of sb3-contrib MaskablePPO, TRPO, QR-DQN and TQC.
+    PPO, A2C, DQN, SAC, TD3 and DDPG are supported, and MaskablePPO, TRPO, QR-DQN and TQC of sb3-contrib.
 
     The state is the observation without the command; `policy.module.split(observation)` returns both.
 
@@ -264,18 +264,18 @@ def _outputs(model: Any, dimension: int | None) -> Outputs | None:
         raise InvalidInput.missing("stable-baselines3", "sb3") from None
     if not isinstance(model, BaseAlgorithm):
         raise InvalidInput.expected(
-            "a model of Stable-Baselines3 (of a file, the one that PPO.load(file) returns)", type(model).__name__
+            "a model of Stable-Baselines3 (load a file with PPO.load(file))", type(model).__name__
         )
     policy, box = model.policy, isinstance(model.action_space, spaces.Box)
     expected = "PPO, A2C, DQN, MaskablePPO, TRPO or QR-DQN with discrete actions"
     expected = "SAC, TD3, DDPG, TQC, PPO, A2C or TRPO with continuous actions" if box else expected
     kind = f"{type(model).__name__} with {type(policy).__name__}"
     if hasattr(policy, "lstm_actor"):
-        advice = "which remembers earlier observations; wrap its network, with a fixed memory, for pf.from_torch"
+        advice = "which is recurrent; fix its hidden state in a torch module, and pass this module to pf.from_torch"
         raise InvalidInput.expected(expected, f"{kind}, {advice}")
     values = hasattr(policy, "q_net") or hasattr(policy, "quantile_net")
     if not (values or hasattr(policy, "action_net") or (box and hasattr(policy, "actor"))):
-        raise InvalidInput.expected(expected, f"{kind} and {model.action_space}")
+        raise InvalidInput.expected(expected, f"{kind} and the action space {model.action_space}")
     several = isinstance(model.action_space, spaces.MultiDiscrete | spaces.MultiBinary)
     if several:
         count = _size(model.action_space)
@@ -283,7 +283,8 @@ def _outputs(model: Any, dimension: int | None) -> Outputs | None:
         if dimension is None or not 0 <= as_whole(dimension, expected) < count:
             raise InvalidInput.expected(expected, dimension)
     elif dimension is not None:
-        raise InvalidInput.expected("dimension=... only for MultiDiscrete or MultiBinary actions", model.action_space)
+        got = f"dimension={dimension!r} for {model.action_space}"
+        raise InvalidInput.expected("dimension=... only for MultiDiscrete or MultiBinary actions", got)
     if box:
         return None
     return "q-values" if values else "logits"

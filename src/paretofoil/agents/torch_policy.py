@@ -31,7 +31,7 @@ Inputs = str | Mapping[str, str]
 Head = int | str | None
 Outputs = Literal["logits", "log-probabilities", "probabilities", "q-values"]
 Kind = Outputs | Literal["amounts"]
-"""Amounts are continuous actions; `from_torch` has its argument `actions` for them."""
+"""The kinds of outputs. Those of a module with continuous actions (argument `actions` of `from_torch`) are amounts."""
 BATCH = 1 << 13
 """The largest number of rows per call of the module."""
 PROBES = 64
@@ -39,9 +39,9 @@ PROBES = 64
 REACH = 4.0
 """Rounding errors are derived for commands up to this many times as large as those of the command space."""
 DEVIATION = 1e-3
-"""The largest error of the logits of a fold, as a share of their spread."""
+"""The largest error of the logits of a fold, as a share of the range of logits."""
 MASKED = -1e6
-"""A logit this far below the best is a mask and does not count for the spread."""
+"""A logit this far below the best is a mask and does not count for the range of logits."""
 NORMALISED = 1e-3
 """The largest difference from 1 of the sum of probabilities."""
 DIFFERENT_IN_TRAINING = (
@@ -107,7 +107,7 @@ class TorchPolicy:
 
     @property
     def tells_values(self) -> bool:
-        """Whether the scores are action values. The margin kappa is then a share of their spread."""
+        """Whether the scores are action values. The default kappa is then a share of the range of values."""
         return self.outputs == "q-values"
 
     def log_probs(self, states: np.ndarray, commands: np.ndarray) -> np.ndarray:
@@ -232,7 +232,7 @@ def from_torch(
             a Gaussian policy.
         free: features of the state that may change, `pf.Feature(name, number, low, high)`. Without a space, the module
             is called with the observations only.
-        constraints: what holds between the free numbers: "a <= b", "a + 2 b <= 10".
+        constraints: linear constraints on the free numbers: "a <= b", "a + 2 b <= 10".
     """
     if not isinstance(module, nn.Module):
         raise InvalidInput.expected("a torch module", type(module).__name__)
@@ -388,7 +388,7 @@ def _deviation(policy: TorchPolicy, state: np.ndarray, folded: Program) -> float
     worst = error[:PROBES].max()
     if not worst <= DEVIATION * spread:
         raise NotWhiteBox(
-            f"a network whose recorded copy differs by {worst:.2g}, with a spread of logits of {spread:.2g}"
+            f"a network whose recorded copy differs by {worst:.2g}, while its logits have a range of {spread:.2g}"
         )
     beyond = error - np.where(np.isfinite(allowed), allowed, DEVIATION * spread)
     if not beyond.max() <= 0.0:

@@ -122,7 +122,7 @@ def main() -> None:
 
     from paretofoil.cli.console import note
 
-    for stream in (sys.stdout, sys.stderr):  # print characters that the terminal does not know as codes
+    for stream in (sys.stdout, sys.stderr):  # print codes in place of characters that the terminal cannot show
         if isinstance(stream, TextIOWrapper):
             stream.reconfigure(errors="backslashreplace")
     try:

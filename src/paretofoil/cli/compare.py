@@ -42,8 +42,8 @@ def compare(
     """Compare two agents: prove for which share of the commands their episodes end differently.
 
     The proof needs at most four objectives, a deterministic environment with finitely many states, and white-box
-    policies. Otherwise both agents are rolled out under the same sampled commands. With --command, the printed example
-    is the difference nearest to that command.
+    policies. Otherwise both agents are rolled out under the same sampled commands. The printed example is a command
+    under which the episodes end differently: the one closest to --command, if given.
     """
     from paretofoil.cli.typed import find_agent, read_command
     from paretofoil.explanation.compare import compare as make_comparison

@@ -22,7 +22,7 @@ if TYPE_CHECKING:
 
 _CONTROL = re.compile("[\x00-\x08\x0b-\x1f\x7f-\x9f\ud800-\udfff]")
 LONGEST_NAME = 26
-"""Longest word that is never broken. Longer ones, such as paths, may be."""
+"""Words of at most this length are never broken; longer ones, such as paths, may be."""
 GAP = 2
 """Spaces between two columns."""
 console = Console()
@@ -58,7 +58,6 @@ def write_figure(value: Any, path: Path | None, *, quiet: bool) -> None:
 
 
 def print_json(values: object) -> None:
-    """Print a value as a JSON document."""
     from paretofoil.core.json import plain, write_document
 
     print(write_document(plain(values), indent=1))

@@ -133,10 +133,10 @@ def find_environment(
     from paretofoil.envs.catalogue import with_names
 
     if environment in catalogue.names():
-        if (objectives, actions, max_steps, description) != (None, None, None, None):
-            options = "--objectives, --actions, --max-steps and --description"
-            what = f"{options} only for environments that are not in the catalogue"
-            raise InvalidInput.expected(what, f"{environment}, which is in the catalogue")
+        options = {"objectives": objectives, "actions": actions, "max-steps": max_steps, "description": description}
+        if given := [f"--{option} {value!r}" for option, value in options.items() if value is not None]:
+            what = "--objectives, --actions, --max-steps and --description only for environments not in the catalogue"
+            raise InvalidInput.expected(what, f"{given[0]} for {environment}, which is in the catalogue")
         return catalogue.entry(environment)
     _check_registered(environment, max_steps)
     entry = catalogue.describe(environment, max_steps=max_steps)
@@ -166,4 +166,4 @@ def _check_registered(environment: str, max_steps: int | None) -> None:
         what = f"an environment of `paretofoil envs`, or an id that is registered with Gymnasium{hint}"
         raise InvalidInput.expected(what, did_you_mean(gym_id, catalogue.names()))
     if max_steps is None and gymnasium.registry[gym_id].max_episode_steps is None:
-        raise InvalidInput.expected("a step limit (--max-steps)", f"none, and {environment} is registered without one")
+        raise InvalidInput.expected(f"--max-steps, because {environment} is registered without a step limit", "none")

@@ -24,7 +24,7 @@ _STEPS = "Number of environment steps for exploration. Measuring the front may n
 _EXPLORE = "Exploration: plans (repeat good episodes with edited actions), or plain (sampling only, as in the paper)."
 _RETURNS = (
     "Returns to learn in stochastic environments: expected, or realised (as in the paper). "
-    "If omitted, expected with plans and realised with plain exploration."
+    "If omitted, expected for --explore plans, and realised for --explore plain."
 )
 
 

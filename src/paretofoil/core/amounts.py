@@ -22,7 +22,7 @@ from paretofoil.core.policy import WhiteBoxActor, as_numbers, call_policy
 from paretofoil.core.program import Affine, Program
 
 _FLOAT64 = 8 * 2.0**-53
-"""More than the relative error of a margin that is computed from an amount."""
+"""Upper bound of the relative error of a margin that is computed from an amount."""
 DIRECTION = 0.1
 """A foil in a direction asks for a change by this share of the range, unless an amount is given."""
 
@@ -258,7 +258,7 @@ def _outwards(amount: float, width: float, *, up: bool) -> float:
 
 
 def directions_of(actions: ActionSpace, amounts: np.ndarray) -> dict[int, AmountFoil]:
-    """Return, for each dimension, a foil for a tenth of the range more, and one for less, where the range has room.
+    """Return foils for each dimension: a tenth of the range more, and a tenth less, where the range has room.
 
     They are numbered as in `direction_names`.
     """
@@ -302,7 +302,7 @@ class CallableActor:
 
 @dataclass(frozen=True, eq=False)
 class AmountScores:
-    """The amounts of an actor as scores, for questions of which only the search region is used."""
+    """The amounts of an actor as scores, for questions that only define a search region."""
 
     actor: Actor
 
@@ -322,7 +322,7 @@ def as_actor(subject: Any, actions: Any = None) -> Actor | None:
     if not isinstance(actions, ActionSpace):
         return None
     if not callable(subject):
-        expected = "for an ActionSpace, a function (states, commands) -> amounts, or pf.from_torch(..., actions=...)"
+        expected = "with actions=..., a function (states, commands) -> amounts, or a policy of pf.from_torch"
         raise InvalidInput.expected(expected, type(subject).__name__)
     return CallableActor(subject, actions)
 
@@ -343,7 +343,7 @@ def query_amounts(actor: Actor, states: np.ndarray, commands: np.ndarray) -> np.
 
 @dataclass(frozen=True, eq=False)
 class FoilPolicy:
-    """A foil on the actions of an actor, as a policy: action 0 is the foil, and each limit is a rival."""
+    """A foil on the amounts of an actor, as a policy with discrete actions: 0 meets all limits, i misses limit i."""
 
     actor: Actor
     limits: tuple[Limit, ...]

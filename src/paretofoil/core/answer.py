@@ -284,7 +284,7 @@ class Attainable:
     proven_none: bool = False
     """Whether it is proven that no command of the search region is attainable."""
     proven_closest: bool = False
-    """Whether it is proven that no attainable command is closer by more than 1 %, before this command was rounded."""
+    """Whether it is proven that no attainable command is more than 1 % closer than this one before rounding."""
     lower_bound: float = 0.0
     """Proven: no attainable command of the search region is closer than this scaled distance."""
     assumed: float = 0.0
@@ -334,7 +334,7 @@ class Live:
     scene: Callable[[], np.ndarray] | None = None
     """Return a picture of the environment in the state of the decision."""
     clearance: float = 0.0
-    """Added to kappa, and respected by proven ranges, because of the noise of the policy."""
+    """Added to kappa to allow for the noise of the policy. Proven ranges allow for it, too."""
     agent: Any = None
     """The agent; None if the question was about a policy."""
     met: Callable[[np.ndarray], np.ndarray] | None = None
@@ -447,7 +447,7 @@ class Answer(Document):
             got = f"{question.foil} and {brief(question.outcome)}"
             raise InvalidInput.expected("either question.foil or question.outcome", got)
         if question.amounts and (num_actions != 1 + len(question.amounts) or question.foil or question.values is None):
-            expected = "for limits on amounts, foil 0, values, and one action more than limits"
+            expected = "with limits on amounts: foil 0, values, and one action more than there are limits"
             got = f"foil {question.foil}, {num_actions} actions and {len(question.amounts)} limits"
             raise InvalidInput.expected(expected, got)
         if (self.quoted is None) != (self.closest is None):

@@ -51,7 +51,7 @@ class Objective:
     natural_low: float | None = None
     """The smallest return of an episode, or of the rest of one, if known."""
     natural_high: float | None = None
-    """The largest return; -1 for time, because the rest of an episode has at least one step."""
+    """The largest return, if known; for time -1, because the rest of an episode has at least one step."""
     feature: bool = field(default=False, repr=False)  # not in the representation, which recorded studies hash
     """Whether the entry is a feature of the state, not a part of the agent's command."""
     whole: bool = field(default=False, repr=False)
@@ -146,7 +146,7 @@ class CommandSpace:
         if self.shape not in get_args(Shape):
             raise InvalidInput.expected("a shape among box, simplex", repr(self.shape))
         if self.simplex and not (low.min() >= 0 and low.sum() <= 1 <= high.sum()):
-            raise InvalidInput.expected("ranges of weights of at least 0 that can sum to 1", f"{low} to {high}")
+            raise InvalidInput.expected("ranges of weights that are at least 0 and can sum to 1", f"{low} to {high}")
         whole = np.array([o.whole for o in objectives])
         low, high = np.where(whole, np.ceil(low), low), np.where(whole, np.floor(high), high)
         if (low > high).any():
@@ -257,7 +257,7 @@ class CommandSpace:
         return (command < self.low - slack) | (command > self.high + slack)
 
     def checked(self, commands: np.ndarray, what: str) -> np.ndarray:
-        """Return commands (..., d). Normalise preferences, or raise InvalidInput if they are none."""
+        """Return commands (..., d). Normalise preferences; raise InvalidInput if they are not weights that sum to 1."""
         return as_preferences(commands, what) if self.simplex else commands
 
     def project(self, commands: np.ndarray, low: np.ndarray, high: np.ndarray) -> np.ndarray:

@@ -17,8 +17,7 @@ CONFIDENCE = 0.95
 """Confidence level of the intervals of sampled shares."""
 
 Verdict = Literal["inert", "decides", "open"]
-"""inert: it is proven that no command changes the action; decides: a command is known that changes it; open: neither of
-both."""
+"""inert: it is proven that no command changes the action; decides: a known command changes it; open: neither."""
 
 
 @dataclass(frozen=True)
@@ -71,7 +70,7 @@ class Nearest:
 
 @dataclass(frozen=True)
 class Scores:
-    """The four scores of the paper's authors: probabilities, compared with their mean over a fan of probes."""
+    """The four scores of the paper's authors, which compare the actions' probabilities with their mean over probes."""
 
     kl: float
     """Kullback-Leibler divergence of the probabilities from their mean, in nats."""

@@ -41,7 +41,7 @@ class Options:
     kappa: float | None = field(
         default=None,
         metadata=about(
-            "Margin by which the foil must win. If omitted, 0.05; for action values, 1 % of their spread.",
+            "Margin by which the foil must win. If omitted, 0.05; for value-based agents, 1 % of the range of values.",
             ge=0.0,
         ),
     )
@@ -166,7 +166,7 @@ def _describe(entry: Any, annotation: Any) -> OptionInfo:
 
 
 def check_arguments(function: Callable[P, R]) -> Callable[P, R]:
-    """Make a function refuse options and limits of another type, and unknown arguments with the nearest known one."""
+    """Make a function refuse unknown arguments (suggesting the nearest one), and options and limits of a wrong type."""
     names = [name for name in signature(function).parameters if name != "self"]
     suggestions = {name: name for name in names}
     if "options" in names:
@@ -202,7 +202,7 @@ class Stop(Enum):
     OUT_OF_BOXES = "out of boxes", "The search stopped because its proof reached the limit of boxes of commands."
     NOT_CONFIRMED = (
         "not confirmed",
-        "The search returned a command, but the policy, queried again, does not choose the foil there by the margin.",
+        "The search returned a command, but when the policy was queried again, the foil did not win by the margin.",
     )
     CONTRADICTED = (
         "contradicted",

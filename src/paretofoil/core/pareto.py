@@ -23,7 +23,7 @@ def _as_points(points: object) -> np.ndarray:
 
 
 def nondominated(points: object) -> np.ndarray:
-    """Return the sorted indices of the nondominated points; of equal points, only that of the first."""
+    """Return the sorted indices of the nondominated points. If several points are equal, only the first one counts."""
     return _best(_as_points(points))
 
 

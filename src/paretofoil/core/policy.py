@@ -128,21 +128,21 @@ def call_policy(function: Callable[..., Any], states: np.ndarray, commands: np.n
 
 
 def greedy_actions(scores: np.ndarray, valid: np.ndarray) -> np.ndarray:
-    """Return the valid action with the largest score in each row, the first of equals: two arrays (N, A) -> (N,)."""
+    """Return the valid action with the largest score in each row, in a tie the first: two arrays (N, A) -> (N,)."""
     if scores.shape != valid.shape:
         raise InvalidInput.expected(f"log-probabilities of {valid.shape[1]} actions", scores.shape[1])
     return np.where(valid, scores, -np.inf).argmax(axis=1)
 
 
 def greedy_action(scores: np.ndarray, valid_actions: Sequence[int]) -> int:
-    """Return the valid action with the largest score (num_actions,), the first of equals."""
+    """Return the valid action with the largest score (num_actions,), in a tie the first."""
     return max(valid_actions, key=lambda action: float(scores[action]))
 
 
 def probabilities(policy: Policy, scores: np.ndarray, valid_actions: Sequence[int]) -> np.ndarray:
     """Return the probabilities (num_actions,) of the actions, 0 for invalid ones, given the scores of a policy.
 
-    A policy of values chooses its best action with probability 1.
+    A value-based policy chooses its best action with probability 1.
     """
     if tells_values(policy):
         return np.eye(len(scores))[greedy_action(scores, valid_actions)]
@@ -154,7 +154,7 @@ def probabilities(policy: Policy, scores: np.ndarray, valid_actions: Sequence[in
 
 
 def action_values(policy: Policy, scores: np.ndarray) -> np.ndarray | None:
-    """Return the value of each action, given the scores of a policy of values; None for any other policy."""
+    """Return the value of each action, given the scores of a value-based policy; None for any other policy."""
     return scores.astype(np.float64) if tells_values(policy) else None
 
 

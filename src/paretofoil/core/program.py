@@ -264,7 +264,7 @@ class Node:
 
     @property
     def lowest(self) -> float:
-        """The smallest operand of 1 / x or 1 / sqrt(x) whose result is within the limit; otherwise -infinity."""
+        """The operand at which 1 / x or 1 / sqrt(x) reaches the limit; for other operations -infinity."""
         if not isinstance(self.kind, Elementwise) or np.isinf(self.limit):
             return -np.inf
         return float(self.limit ** (-2.0 if self.kind.function == "rsqrt" else -1.0))
@@ -356,7 +356,7 @@ class Program:
         """The layers of a chain."""
         if not self.is_chain:
             raise InvalidInput.expected(
-                "a program that is a chain of layers", f"another one of {len(self.nodes)} nodes"
+                "a program that is a chain of layers", f"one of {len(self.nodes)} nodes that is not"
             )
         weights = tuple(affine.weights[k] for k, affine in enumerate(self.affines))
         activations = tuple(node.kind.function for node in self.nodes)  # type: ignore[union-attr]
@@ -597,7 +597,7 @@ class Program:
         return Program(self.dim, nodes, stack([program.output for program in programs]))
 
     def at(self, which: np.ndarray, outputs: np.ndarray) -> "Program":
-        """Return the stack of the programs `which` (N,), each with some of its outputs (N, K)."""
+        """Return a stack of N programs: program `which[i]` of this stack, reduced to the outputs `outputs[i]` (K,)."""
 
         def chosen(node: Node) -> Node:
             return replace(node, operands=tuple(operand.at_rows(which) for operand in node.operands))

@@ -31,7 +31,7 @@ MAX_POINTS = 100_000
 _SEVERAL = -1
 """The key of recorded margins of several questions."""
 NOISE = 1e-12
-"""Coordinates up to this of changes of preferences are rounding errors."""
+"""Coordinates of changes of preferences up to this are rounding errors."""
 
 
 @dataclass(frozen=True, eq=False, repr=False)
@@ -174,8 +174,8 @@ class QuestionBatch:
     """Questions about one policy that are searched together. Searches query the policy through it only.
 
     Searches use scaled coordinates z = D^-1 (R - R_t), in which each search region is a box around 0. Preferences,
-    constraints and whole numbers leave a part of the box. A change outside of this part stands for a near one inside.
-    Queries are counted for each question and phase.
+    constraints and whole numbers restrict the region to a part of the box. A change outside this part stands for a
+    change near it inside. Queries are counted for each question and phase.
     """
 
     def __init__(self, questions: Sequence[Question]) -> None:
@@ -185,8 +185,8 @@ class QuestionBatch:
             raise InvalidInput.expected("questions about one policy", f"{policies} policies")
         kinds = {(q.space.dim, q.space.shape, q.norm, q.probability) for q in questions}
         if len(kinds) > 1:
-            expected = "questions with the same number of objectives, shape of the space, norm and probability"
-            raise InvalidInput.expected(expected, sorted(map(list, kinds), key=str))
+            expected = "questions that agree in [number of objectives, shape of the command space, norm, probability]"
+            raise InvalidInput.expected(expected, " and ".join(sorted(str(list(kind)) for kind in kinds)))
         self.questions = list(questions)
         self.norm = first.norm
         self.num_questions, self.dim = len(questions), first.space.dim

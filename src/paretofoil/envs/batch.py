@@ -48,7 +48,7 @@ class StepResult(NamedTuple):
 
 
 class BatchEnv(Protocol):
-    """Many episodes of one environment. Each row is random by its own seed only, not by other rows."""
+    """Many episodes of one environment. The randomness of a row depends on its seed only, not on other rows."""
 
     observation_size: int
     num_actions: int
@@ -326,7 +326,7 @@ def explore(entry: CatalogueEntry) -> TransitionTable:
 
 
 TABLES = Path(__file__).parent / "tables"
-"""The tables of environments of MO-Gymnasium, by which they run without that package.
+"""The stored tables of environments of MO-Gymnasium, which run without that package.
 
 `write_table(explore(entry), TABLES / f"{entry.name}.npz")` writes a table again.
 """

@@ -76,7 +76,7 @@ class CatalogueEntry:
     """The attributes of the unwrapped environment that hold its state, if the number of states is finite. The
     environment is then tabulated, and a step is an array look-up."""
     chance: float = 0.0
-    """The probability of the rare outcome of a step that calls `np_random.random()`, which it may do once."""
+    """The probability of the rare outcome of a random step. Such a step may call `np_random.random()` once."""
     share_generator: Callable[[Any], None] | None = None
     """Function that makes the unwrapped environment use its own seeded generator instead of a global one."""
     batch: "Callable[[int], BatchEnv] | None" = None
@@ -92,7 +92,7 @@ class CatalogueEntry:
             raise InvalidInput.expected("a name and a Gymnasium id", f"{self.name!r} and {self.gym_id!r}")
         for what, names in (("objective", [o.name for o in self.objectives]), ("action", list(self.actions))):
             if not names or len(set(names)) != len(names):
-                raise InvalidInput.expected(f"at least one {what} and no {what} name twice", names)
+                raise InvalidInput.expected(f"at least one {what}, each with its own name", names)
         if self.phrases and len(self.phrases) != len(self.actions):
             raise InvalidInput.expected(f"a phrase for each of {len(self.actions)} actions", list(self.phrases))
         if self.action_space is not None and tuple(self.action_space.names) != self.actions:
@@ -233,9 +233,9 @@ def describe(gym_id: str, *, name: str | None = None, max_steps: int | None = No
     """Return an entry for a Gymnasium environment with a vector `reward_space`, and discrete or bounded actions.
 
     Observations are flattened. Names come from the environment's attributes `objective_names` and `action_names` (see
-    `with_names`) and `description`; otherwise objectives and actions are numbered. It counts as stochastic if other
-    seeds lead to different episodes with the same actions. This misses outcomes that are rarer than one in 1,000 random
-    steps. `dataclasses.replace` changes the entry, and `register` adds it to the catalogue.
+    `with_names`) and `description`; otherwise objectives and actions are numbered. The environment counts as stochastic
+    if the same actions lead to different episodes with other seeds. This misses outcomes that are rarer than one in
+    1,000 random steps. `dataclasses.replace` changes the entry, and `register` adds it to the catalogue.
     """
     outlined = outline(gym_id, name=name, max_steps=max_steps, **kwargs)
     env: Any = make_raw(outlined)
@@ -246,7 +246,7 @@ def describe(gym_id: str, *, name: str | None = None, max_steps: int | None = No
 
 
 def outline(gym_id: str, *, name: str | None = None, max_steps: int | None = None, **kwargs: Any) -> CatalogueEntry:
-    """Return an entry from the spaces alone, which counts as stochastic. Objectives and actions are numbered."""
+    """Return an entry from the spaces alone. Objectives and actions are numbered; it counts as stochastic."""
     from gymnasium.spaces import Box, Discrete, utils
 
     env = _make_gymnasium(gym_id, **kwargs)
@@ -376,7 +376,7 @@ REPLAYED_STEPS = 1000
 
 
 def fast_form(gym_id: str) -> CatalogueEntry | None:
-    """Return the catalogue's entry that is equal to a Gymnasium id and steps faster, or None."""
+    """Return the catalogue's entry for the same environment as a Gymnasium id if it steps faster, or None."""
     same = [e for e in _entries.values() if _same_id(e.gym_id, gym_id) and (e.batch is not None or e.finite)]
     if not same:
         return None

@@ -31,9 +31,10 @@ class EnvironmentCheckError(AssertionError):
 def check_environment(name: str | CatalogueEntry, steps: int = 1000, seed: int = 0) -> None:
     """Raise an `EnvironmentCheckError` if the environment does not fulfil the contract of the catalogue.
 
-    The contract: observations are flat float32 vectors. Rewards are vectors inside `reward_space`. Masks agree with the
-    effect of a step. Equal seeds give equal episodes. Invalid actions, and steps after the end of an episode, are
-    errors. A batch agrees with the single environment at each step, or on average if it is stochastic.
+    The contract: observations are flat float32 vectors. Rewards are vectors inside `reward_space`. Equal seeds give
+    equal episodes. An action that the mask forbids has no effect in the unwrapped environment. The wrapped environment
+    raises an error for it, and for a step after the end of an episode. A batch agrees with the single environment at
+    each step, or on average if it is stochastic.
     """
     item = entry(name)
     if steps < 1:

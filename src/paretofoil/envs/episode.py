@@ -108,7 +108,7 @@ def run_episodes(
 
 
 def greedy(policy: Policy | Actor) -> Act:
-    """Return a function that chooses the most probable valid action (the first of equals), or an actor's amounts."""
+    """Return a function that chooses the most probable valid action (in a tie, the first), or an actor's amounts."""
 
     def act(
         step: int, rows: np.ndarray, observations: np.ndarray, commands: np.ndarray, masks: np.ndarray
@@ -143,7 +143,7 @@ def is_reached(
 
 
 def tolerance_of(env: BatchEnv, low: np.ndarray, high: np.ndarray) -> np.ndarray | float:
-    """Return by how much a return may differ from a command that it reaches, for commands from low to high (c,)."""
+    """Return the largest difference between a return and a command that it reaches; commands lie in low, high (c,)."""
     return DELIVERED * (high - low)[: env.num_objectives] if env.real_returns else EXACT
 
 

@@ -24,7 +24,7 @@ _MAP = (
     "      X      ",
     "_     X3    1",
 )
-"""X is a wall, _ the start, G the goal, and a number an item of this objective."""
+"""X is a wall, _ the start, G the goal, and a digit an item of the objective with this number."""
 _CELLS = {(row, column): _MAP[row][column] for column in range(13) for row in range(13)}  # in the order of the items
 LAYOUT = Layout(
     rows=13,

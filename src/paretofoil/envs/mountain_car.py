@@ -9,7 +9,7 @@ from paretofoil.envs.batch import ArrayBatch, Transition
 START = float(np.random.default_rng(0).uniform(-0.6, -0.4))
 """The position at the start: that of MO-Gymnasium's environment with seed 0."""
 LEFTMOST, GOAL, RIGHTMOST = -1.2, 0.5, 0.6
-"""Positions. At the leftmost the car stops; at the goal the episode ends."""
+"""Positions. The car stops at the leftmost position; the episode ends at the goal."""
 TOP_SPEED, FORCE, GRAVITY = 0.07, 0.001, 0.0025
 SPEED_REWARD = 15.0
 """The reward for a speed of 1."""

@@ -181,7 +181,7 @@ def picture_of(name: str | CatalogueEntry, snapshot: Any = None) -> np.ndarray:
 def place_of(name: str | CatalogueEntry, snapshot: Any) -> Point | None:
     """Return where the agent is on the picture of a snapshot, in shares of its width and height.
 
-    It is None if the environment draws itself.
+    Return None if the environment draws itself.
     """
     item = entry(name)
     drawing, *_ = getattr(item.draw, "args", ("",))
@@ -316,7 +316,6 @@ def _exit(grid: Grid, cell: Cell, payment: tuple[float, ...]) -> None:
 
 
 def draw_four_room(state: Mapping[str, Any]) -> np.ndarray:
-    """Return a picture of Four-Room."""
     row, column, *taken = state["state"]
     return draw_grid_world(FOUR_ROOMS, {"cell": (row, column), "taken": taken})
 

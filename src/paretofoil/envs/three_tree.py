@@ -1,4 +1,4 @@
-"""Three-Tree: four choices among P, S and E, which pay differently after what was chosen before.
+"""Three-Tree: four choices among P, S and E, whose rewards depend on the earlier choices.
 
 The environment comes from the authors' code, which lists its rewards; the rules below give the same numbers.
 """

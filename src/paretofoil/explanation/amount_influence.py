@@ -48,7 +48,8 @@ def influence_on_amounts(
 ) -> AmountInfluence:
     """Return the smallest and the largest amount of each dimension in the search region of a question.
 
-    `actions` are those that are possible at the decision. The time limit is divided evenly among all ends.
+    `actions` are those that are possible at the decision. Each of these amounts gets an equal part of the time
+    limit.
     """
     began = now()
     [chosen] = actions.clip(query_amounts(actor, decision.state[None], decision.command[None]))

@@ -55,7 +55,7 @@ def ask(
 
 
 _Ask = Callable[[Sequence[Question], Sequence[tuple[int, ...]] | None], list[Answer]]
-"""`_ask` with its search, limits, names and phrases."""
+"""`_ask` with all other arguments given."""
 
 
 def _ask(
@@ -180,7 +180,7 @@ def _distinct(question: Question, answers: list[Answer], *, sparse: bool) -> lis
 
 
 def _differ(question: Question, one: Answer, other: Answer) -> bool:
-    """Return whether two answers are far apart, and change different objectives or change them in other directions."""
+    """Return whether two answers are far apart, and differ in which objectives they change or in which direction."""
     apart = question.space.distance(one.command, other.command, question.norm)  # type: ignore[arg-type]
     far = apart >= APART * min(_distance(one), _distance(other))
     return bool(far and (_pattern(question, one) != _pattern(question, other)).any())

@@ -1,10 +1,10 @@
 """Atlas: the proven outcome of every command.
 
 The command space of two objectives is cut into cells: convex polygons of initial commands whose episodes are equal so
-far. Bounds of the leads of actions, in the state that a cell has reached, allow one of three things. If one action is
-chosen under all commands of the cell, the cell advances by a step. If a line separates a part in which one action is
-chosen, that part is cut off. Otherwise the cell is halved. The largest cells come first. A slice, in which two of
-several objectives vary, is cut in the same way.
+far. In the state that a cell has reached, bounds on the differences between the scores of actions (their leads) are
+computed. If they show that one action is chosen under all commands of the cell, the cell advances by a step. If they
+show a line that separates a part in which one action is chosen, that part is cut off. Otherwise the cell is halved. The
+largest cells come first. A slice, in which two of several objectives vary, is cut in the same way.
 
 For other numbers of objectives, up to four, boxes take the place of polygons (`atlas_boxes`). If no proof is possible,
 or if it leaves too much undecided, commands are sampled. With continuous actions, hardly any two commands have the same
@@ -32,9 +32,9 @@ from paretofoil.explanation.influence import likely_share
 _CORNERS = 12
 """Largest number of vertices of a polygon."""
 _LEAST, _MOST = 64, 16_384
-"""Limits of the number of cells that are examined together: the largest cells, half of the undecided area."""
+"""Minimum and maximum number of cells that are examined together: the largest, up to half of the undecided area."""
 SUMMING = 1e-9
-"""More than the rounding error of a sum of areas, as a share of the region."""
+"""Upper bound of the rounding error of a sum of areas, as a share of the region."""
 _SLIVER = 0.6
 """A cell is cut between two actions if the part in which either may be chosen is at most this share of it."""
 _WINNER = 0.25
@@ -71,7 +71,7 @@ class Atlas:
     outcomes: tuple[AtlasOutcome, ...]
     """The outcome with the largest share comes first."""
     undecided: float
-    """Share of the commands whose outcome is not proven. The true share of an outcome is larger by at most this."""
+    """Share of the commands whose outcome is not proven: the most by which an outcome's true share can be larger."""
     delivers: float
     """Share of the commands whose episode achieves at least what they ask for, in every objective."""
     samples: int
@@ -166,7 +166,7 @@ def atlas(
     seed: int = AtlasEffort.seed,
     progress: Callable[[int, int], None] | None = None,
 ) -> Atlas:
-    """Return the outcome of every command of the agent's command space.
+    """Return the outcome of every command of the agent's command space, and prove it where possible.
 
     The proof needs a deterministic environment with finitely many states, a white-box policy, and at most four
     objectives. Otherwise, or if the proof leaves too many commands undecided, commands are sampled and rolled out.
@@ -286,7 +286,7 @@ class _CellPartition:
         """Return the action (B,) chosen in the middle of each cell, and two arrays (B, A, 12) of upper bounds of leads.
 
         The first array has the leads of each action over the chosen one, the second those of the chosen action over
-        each. The bounds are affine in the command, and given at the corners. The chosen action is behind itself.
+        each. The bounds are affine in the command, and given at the corners. An action's lead over itself is negative.
         """
         corners = np.tile(self.region[0], (*cells.corners.shape[:2], 1))
         corners[:, :, self.varied] = cells.corners
@@ -442,7 +442,7 @@ def _merge_close(agent: Agent, achieved: np.ndarray) -> np.ndarray:
 
 
 def tolerance_of(agent: Agent) -> np.ndarray | float:
-    """Return up to which difference returns count as equal: with continuous actions, 1 % of each objective's range."""
+    """Return the largest difference of returns that count as equal: 1 % of each range if actions are continuous."""
     count = len(agent.environment.objectives)
     return EXACT if agent.actor is None else DELIVERED * agent.space.scale[:count]
 

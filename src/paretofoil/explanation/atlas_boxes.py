@@ -2,9 +2,10 @@
 
 A box is followed through its episodes. Where one action is chosen under all its commands, it advances by a step.
 Elsewhere each action gets a part of the box: the intersection with the half-spaces in which it is proven to be chosen.
-The volume of a part is at least that before the cut minus the volume that the half-spaces cut off the box around it,
-which `share_below` bounds. The remaining volume of the box is undecided. Boxes with much undecided volume are halved,
-and the halves continue from the last step that all commands of the box have in common.
+The half-spaces cut off some volume of the box around the part; `share_below` bounds this volume from above. Subtracted
+from the volume before the cut, it gives a lower bound of the volume of the part. The remaining volume of the box is
+undecided. Boxes with much undecided volume are halved, and the halves continue from the last step that all commands of
+the box have in common.
 """
 
 from collections.abc import Callable
@@ -20,7 +21,7 @@ from paretofoil.proof.branch_and_bound import Columns, halves
 from paretofoil.proof.shares import share_below
 
 _LEAST, _MOST = 64, 1024
-"""Limits of the number of boxes that are halved together: those with most undecided volume, half of all of it."""
+"""Minimum and maximum number of boxes that are halved together: those with most undecided volume, up to half of it."""
 _LOST = 0.5
 """A box is followed no further if more than this share of it is undecided; it is halved later."""
 _OTHERS = 16
@@ -194,7 +195,7 @@ class BoxPartition:
         return rows, np.concatenate([winner[certain], actions]), parts[certain] + cut
 
     def _cut(self, parts: _Parts, progress: Progress) -> tuple[np.ndarray, np.ndarray, _Parts]:
-        """Cut parts in which several actions may be chosen; the result has the form of that of `_split`."""
+        """Cut parts in which several actions may be chosen, and return them like `_split`."""
         count, total, dim = self.episodes.num_actions, len(parts), parts.low.shape[1]
         rivals, actions = np.divmod(np.arange(count * count), count)
         pairs = (np.broadcast_to(side, (total, count * count)) for side in (rivals, actions))

@@ -32,7 +32,7 @@ from paretofoil.explanation.atlas import (
 from paretofoil.explanation.influence import likely_share
 
 _NEAREST, _PROBES = 32, 64
-"""The search for the nearest example examines this many commands, and points between each of them and the start."""
+"""For the nearest example, this many commands are examined, each with this many points between it and the start."""
 _ROUNDING = 1.02
 """Largest ratio of the distance of the rounded example to that of the nearest one."""
 _LEAST_SECONDS = 1e-6
@@ -118,9 +118,9 @@ def compare(
 ) -> Comparison:
     """Return for which share of their common commands the episodes of two agents end differently.
 
-    Both agents must act in the same deterministic environment. The share is proven if it has finitely many states, the
-    policies are white-box, and there are at most four objectives. Unless there are two objectives, both agents are also
-    rolled out under the same random commands. The arguments that are not listed are those of `atlas`.
+    Both agents must act in the same deterministic environment. The share is proven if the environment has finitely many
+    states, the policies are white-box, and there are at most four objectives. Unless there are two objectives, both
+    agents are also rolled out under the same random commands. All other arguments are those of `atlas`.
 
     Args:
         first: An agent.
@@ -222,7 +222,7 @@ def differ(first: np.ndarray, second: np.ndarray, tolerance: np.ndarray | float 
 
 
 def _ends(result: Atlas) -> np.ndarray:
-    """Return the outcomes of an atlas (K, d + 1), in the form of `ends_of`."""
+    """Return the outcomes of an atlas (K, d + 1), as `ends_of` returns those of episodes."""
     rows = [np.append(outcome.achieved, outcome.finished) for outcome in result.outcomes]
     return np.array(rows) if rows else np.zeros((0, len(result.objectives) + 1))
 

@@ -2,8 +2,8 @@
 
 In a deterministic environment, the greedy episode depends on the initial command only: the remaining command is the
 initial one minus the return collected so far. The episodes of a set of commands are followed together, as long as
-bounds of the differences between actions show which action is chosen. This needs finitely many states. Only
-`unchanged_radius` does without: it bounds the commands under which an episode stays the same.
+bounds of the differences between actions show which action is chosen. This needs finitely many states, except in
+`unchanged_radius`, which follows a single episode: it bounds the commands under which this episode stays the same.
 """
 
 from collections.abc import Callable, Iterator, Sequence
@@ -27,11 +27,11 @@ from paretofoil.proof.shares import Contest, ContestStack, stack_contests
 from paretofoil.proof.slack import probe_shares
 
 TOGETHER = 4096
-"""Rollouts that run together; hundreds of steps of these fit into memory."""
+"""Number of rollouts that run together, so that hundreds of their steps fit into memory."""
 _SUBTRACTION = 2.0**-52
-"""More than the relative rounding error of a remaining command, per step."""
+"""Upper bound of the relative rounding error of a remaining command, per step."""
 _ROUNDING = 1e-13
-"""More than the relative rounding error of a bound."""
+"""Upper bound of the relative rounding error of a bound."""
 
 
 def require_deterministic(agent: Agent) -> None:
@@ -60,7 +60,7 @@ def can_bound(agent: Agent) -> bool:
 _FIRST_RADIUS, _LEAST_RADIUS, _RADIUS_SHARE = 1 / 32, 1e-6, 0.02
 """The first radius that is tried, the smallest one, and the relative accuracy of the result."""
 _OUTWARDS = 1e-12
-"""More than the relative rounding error of the side of a box."""
+"""Upper bound of the relative rounding error of the side of a box."""
 
 
 @dataclass(frozen=True, eq=False)
@@ -99,7 +99,7 @@ class Leads:
         """The largest rounding error, in margins, that was measured so far."""
         self._contests: dict[int, Contest] = {}
         shape = len(masks), agent.space.dim
-        self._least, self._most = np.full(shape, np.inf), np.full(shape, -np.inf)  # of the contest of each state
+        self._least, self._most = np.full(shape, np.inf), np.full(shape, -np.inf)  # the box of each contest
         self._stacks: list[ContestStack] = []
 
     @property
@@ -107,7 +107,7 @@ class Leads:
         return self.masks.shape[1]
 
     def against_each(self, chosen: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
-        """Return two arrays (B, A) for `leads`: every action, and the chosen action (B,) repeated."""
+        """Return the arguments `ahead` and `behind` (B, A) that compare every action with the chosen one (B,)."""
         repeated = np.repeat(chosen[:, None], self.num_actions, axis=1)
         return np.broadcast_to(np.arange(self.num_actions), repeated.shape), repeated
 

@@ -41,9 +41,9 @@ from paretofoil.proof.ranges import widen
 from paretofoil.search.registry import choose_limits, choose_search
 
 PROOFS_AT_ONCE = 4
-"""Questions of an episode that are proven together. Few, because progress is reported only after each group."""
+"""Number of questions of an episode that are proven together. Progress is reported after each of these groups."""
 _OTHER_NORM = 0.1
-"""Share of the time limit that is kept for a proof in the norm linf, which is easier, if that in l2 is incomplete."""
+"""Share of the time limit that is kept for an easier proof in the norm linf, in case the proof in l2 is incomplete."""
 
 
 @check_arguments
@@ -69,8 +69,8 @@ def explain(
     Args:
         subject: An agent, a policy with `log_probs(states, commands)`, or a function of states and commands that
             returns log-probabilities.
-        decision: A decision of a rollout; or give `state` and `command` instead. If the foil is an outcome, an episode
-            or the command of one stands for its first decision.
+        decision: A decision of a rollout; or give `state` and `command` instead. If the foil is an outcome, also an
+            episode or a command: the question is then about the first decision of the episode.
         foil: The action that was not chosen, by name or number. For continuous actions, limits of amounts:
             "release >= 30", "20 <= release <= 30", `pf.more("release", 10)`. Or an outcome of the whole episode,
             `pf.outcome("treasure >= 50, time <= 10")`.
@@ -127,8 +127,8 @@ def explain_decision(
     """Return one answer for each foil of a decision. The foils share the queries of a search.
 
     `foils` are actions by name or number, or outcomes; if omitted, every valid action that was not chosen. For
-    continuous actions, they are limits of amounts; if omitted, a tenth of the range more and less of each dimension.
-    The other arguments are those of `explain`; the limits apply to each question.
+    continuous actions, they are limits of amounts; if omitted, a tenth of the range more, and a tenth less, in each
+    dimension. The other arguments are those of `explain`; the limits apply to each question.
     """
     agent = subject if isinstance(subject, Agent) else None
     decision = make_decision(subject, decision, None, None)
@@ -182,7 +182,7 @@ def _ask_in_norms(
 
 
 def _first_decision(agent: Agent, start: Any, seed: int) -> Decision:
-    """Return the first decision of an episode or of the episode under a command; return a decision unchanged."""
+    """Return the first decision of an episode, or of the episode under a command. Return a decision unchanged."""
     if isinstance(start, Decision):
         return start
     return start[0] if isinstance(start, Episode) else decision_in(agent, start, 0, seed=seed)
@@ -191,7 +191,7 @@ def _first_decision(agent: Agent, start: Any, seed: int) -> Decision:
 def _with_outcome(
     agent: Agent, decision: Decision, foil: Outcome, search: Any, limits: Limits, options: Options
 ) -> Answer:
-    """Return the answer to the question why the episode does not have an outcome, with rollouts."""
+    """Return the answer to the question why the episode does not meet an outcome, with rollouts."""
     answer = explain_outcome(agent, decision, foil, search, choose_limits(search, limits), options)
     rollouts = _roll_out([answer], decision, agent, read_outcome(foil, agent))
     key = decision.command if answer.command is None else answer.command
@@ -213,15 +213,15 @@ def explain_episode(
 ) -> FlipMap:
     """Return the answers for every step of an episode and every valid foil, as a flip map.
 
-    These answers have no proven range and no rollouts, and `options.attainable` is not used. The arguments that are not
-    listed are those of `explain`; the limits apply to each question.
+    These answers have no proven range and no rollouts, and `options.attainable` is not used. All other
+    arguments are those of `explain`; the limits apply to each question.
 
     Args:
         agent: An agent, or a policy with free features of the state.
         episode: A rollout, or the command of one. For a policy with free features, the observations of an episode.
         steps: Steps of the episode; all if omitted.
         seed: Seed of the rollout, and of a search that is given by name.
-        progress: Called with the answers so far and the number of questions, for the first time without any answer.
+        progress: Called with the answers so far and the number of questions, first with no answers.
     """
     subject: Agent | FeatureAgent = agent if isinstance(agent, Agent) else FeatureAgent(agent)
     if isinstance(subject, FeatureAgent):

@@ -118,16 +118,16 @@ def influence(  # type: ignore[misc]  # the signatures above leave out the optio
 ) -> Influence | AmountInfluence:
     """Return how much the command matters in one state: the share of commands that choose each valid action.
 
-    The chosen action is the valid action with the largest score, the first one of equals; kappa is not used.
+    The chosen action is the valid action with the largest score, in a tie the first one; kappa is not used.
 
-    All policies have sampled shares with exact confidence intervals. White-box policies whose commands are a box also
-    have proven bounds of the shares. A command counts as proven for an action only if the action wins by more than
+    For all policies, shares are sampled, with exact confidence intervals. For white-box policies, they also have proven
+    bounds if the command space is a box. A command counts as proven for an action only if the action wins by more than
     rounding errors, so that ties stay undecided. For preferences, the only possible proof is that no command changes
     the action.
 
     For continuous actions, return the smallest and the largest amount of each dimension over all commands.
 
-    The arguments that are not listed are those of `explain`.
+    All other arguments are those of `explain`.
 
     Args:
         seconds: Time limit of the proof.
@@ -209,7 +209,7 @@ def influence_episode(
 ) -> InfluenceProfile:
     """Return how much the command matters at each step of an episode.
 
-    The arguments that are not listed are those of `influence`, for each step.
+    All other arguments are those of `influence`, for each step.
 
     Args:
         episode: A rollout, or the command of one.
@@ -430,7 +430,7 @@ def with_number(question: Question, i: int, values: np.ndarray) -> np.ndarray:
 
 
 def with_value(question: Question, i: int, values: np.ndarray) -> np.ndarray:
-    """Return the command with other values (N,) of one objective: (N, d). Of preferences, the other weights adapt."""
+    """Return the command with other values (N,) of one objective: (N, d). For preferences, the other weights adapt."""
     commands = with_number(question, i, values)
     if question.space.simplex:
         others = np.delete(np.arange(question.space.dim), i)

@@ -51,7 +51,7 @@ class Never:
     visited: int
     """Number of states that were examined, including those in which the action is not valid."""
     width: float
-    """Width of the box around each state, as a share of the range of each of its numbers; 0 for the states alone."""
+    """Width of the box around each state, as a share of the states' range in each dimension; 0 for the states alone."""
     low: np.ndarray
     high: np.ndarray
     """The corners of the search region are `low` and `high`."""
@@ -109,11 +109,11 @@ def never(
             `pf.between("release", 30, None)`.
         states: Decisions, or states (N, S); by default those of the greedy episodes of the agent's front. They must be
             given for a policy.
-        width: Width of the box around each state that the proof covers, as a share of the range that each number of the
-            states has among the given states.
+        width: Width of the box around each state that the proof covers, as a share of the range of the given states in
+            each dimension.
         commands: The lowest and the highest command or features; by default the whole command space.
         seconds: Time limit per state. A state without a result by then is reported as undecided.
-        max_boxes: Maximum number of boxes of commands that the proof examines per state, with the same consequence.
+        max_boxes: Maximum number of boxes of commands per state. A state that needs more is reported as undecided.
         seed: Seed of the random commands that are tried first.
         progress: Called with the number of finished states and the number of all states.
     """

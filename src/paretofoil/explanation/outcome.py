@@ -207,7 +207,7 @@ class _Reader:
         entry = self.agent.environment
         if not entry.finite:
             got = f"{text!r} in {entry.name}"
-            raise InvalidInput.expected("an environment with finitely many states (or `visits=` a function)", got)
+            raise InvalidInput.expected("an environment with finitely many states (or visits=FUNCTION)", got)
         table, attribute = tabulate(entry), entry.state[0]
         places = [np.atleast_1d(state[attribute]).tolist() for state in table.states]
         numbers = [float(number) for number in re.findall(_NUMBER, text)]

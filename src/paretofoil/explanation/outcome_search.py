@@ -49,7 +49,7 @@ _KEPT = 300_000
 _ROUNDING = 1.0001
 """Factor by which limits of deviations are enlarged, because returns are rounded."""
 _NUMBERS = 10_000_000
-"""Limit of numbers in a table of future returns."""
+"""Maximum size of a table of future returns."""
 _CUTS = 12
 """Number of bounds of the margins of a path that are used: those that cut off most of a box."""
 _PATH_BOXES = 20_000
@@ -214,7 +214,7 @@ class _Nodes(Progress):
     path: np.ndarray  # (B,) int: number of the last step of the path in the list of steps, or _SEVERAL
     marks: np.ndarray  # (B, m) bool: which events of the outcome have happened
     parent: np.ndarray  # (B,) int: the row of the node one step before
-    larger: np.ndarray  # (B,) int: the number of the box, followed earlier, that this one is a quarter of; -1 for none
+    larger: np.ndarray  # (B,) int: the number of the box that was cut in four to get this one; -1 for none
 
 
 @dataclass(frozen=True, eq=False)
@@ -452,7 +452,7 @@ class OutcomeSearch:
         return np.array([self.numbers.setdefault(row.tobytes(), len(self.numbers)) for row in rows], dtype=np.int64)
 
     def _within_larger(self, nodes: _Nodes, numbers: np.ndarray) -> _Nodes:
-        """Return nodes cut to the part that was useful in the larger box, followed earlier; it may be empty."""
+        """Return nodes cut to the parts that were useful in the larger box they come from; a part may be empty."""
         low, high = nodes.low.copy(), nodes.high.copy()
         for row, key in enumerate((nodes.larger << 32 | numbers).tolist()):
             part = self.useful.get(key)
@@ -526,7 +526,7 @@ class OutcomeSearch:
     def _deliverable(
         self, low: np.ndarray, high: np.ndarray, least: np.ndarray, most: np.ndarray
     ) -> tuple[np.ndarray, np.ndarray]:
-        """Return boxes low, high (B, d) of changes without commands that returns from least to most cannot deliver."""
+        """Shrink boxes low, high (B, d) of changes to the commands that a return from `least` to `most` can deliver."""
         assert self.conditions.deviation is not None
         off = _ROUNDING * self.conditions.deviation
         return (
@@ -651,7 +651,7 @@ class _PathMargins:
     def upper_bounds(
         self, low: np.ndarray, high: np.ndarray, level: float | None = None, radius: float = np.inf
     ) -> HalfSpaces:
-        """Return bounds of the margins that cut most off boxes low, high (B, d). The level and radius are not used."""
+        """Return those bounds of margins that cut off most of boxes low, high (B, d). Level and radius are not used."""
         boxes, steps, count = len(low), len(self.states), self.search.episodes.num_actions
         which = np.tile(np.arange(steps), boxes)
         rivals, chosen = self.search.episodes.against_each(self.actions[which])

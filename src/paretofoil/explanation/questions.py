@@ -37,7 +37,7 @@ Foil = str | int | AmountFoil
 Actions = Sequence[str] | ActionSpace
 """The names of discrete actions, or the space of continuous ones."""
 VALUE_SHARE = 0.01
-"""The default kappa of a policy of values, as a share of the difference between its largest and smallest value."""
+"""The default kappa of a value-based policy, as a share of the difference between its largest and smallest value."""
 
 
 def make_questions(
@@ -119,7 +119,7 @@ def features_of(subject: Any) -> Features | None:
 
 
 def make_region(subject: Subject, decision: Decision, options: Options, space: CommandSpace | None = None) -> Question:
-    """Return a question that stands for the search region of a decision. Its foil has no meaning.
+    """Return a question that stands for the search region of a decision. Its foil is arbitrary.
 
     Its scores are those of the policy; for continuous actions, the amounts.
     """
@@ -159,7 +159,7 @@ def _amount_question(
     if policy.is_met(now):
         chosen = zip(possible.clip(now), possible.names, strict=True)
         got = f"{policy.names[0]}: it chooses {' and '.join(f'{amount:.4g} of {name}' for amount, name in chosen)}"
-        raise InvalidInput.expected("a foil that the action does not fulfil already", got)
+        raise InvalidInput.expected("a foil that the chosen action does not meet already", got)
     return {"policy": policy, "foil": 0, "valid_actions": tuple(range(1 + len(limits)))}
 
 
@@ -198,7 +198,7 @@ def _remaining(front: Any, decision: Decision, space: CommandSpace) -> np.ndarra
 
 
 def default_kappa(policy: Policy, decision: Decision) -> float:
-    """Return the default margin by which a foil must win; for action values, a share of their spread."""
+    """Return the default margin by which a foil must win; for a value-based policy, a share of the range of values."""
     if not tells_values(policy):
         return KAPPA
     scores = _scores(policy, decision)
@@ -221,7 +221,7 @@ def reachable_region(space: CommandSpace, command: np.ndarray, collected: np.nda
 
 
 def restrict(question: Question, keep: Sequence[str | int], ranges: Mapping[str, tuple[float, float]]) -> Question:
-    """Return a question with some objectives kept and others restricted to ranges."""
+    """Return the question with some objectives kept, and others restricted to ranges."""
     space, low, high = question.space, question.low.copy(), question.high.copy()
     kept, held = (tuple(map(space.index, names)) for names in (keep, ranges))
     for i in kept:

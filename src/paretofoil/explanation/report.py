@@ -23,7 +23,7 @@ from paretofoil.explanation.never import Never, all_actions, never
 from paretofoil.explanation.questions import foils_of
 
 MAX_STEPS, MAX_STATES = 30, 100
-"""Largest numbers of steps of the episode, and of states of the front's episodes, that are examined. If there are more,
+"""Maximum numbers of steps of the episode, and of states of the front's episodes, that are examined. If there are more,
 evenly spaced ones are examined."""
 STEP = 0.01
 """Scaled distance of neighbouring commands."""
@@ -152,7 +152,7 @@ class _Examination:
             return None
 
     def _reason(self, part: str) -> str:
-        """Return why commands have several outcomes or none, if that is why a part is missing."""
+        """Return why the agent's commands have no single outcome, if that is why a part is missing; otherwise ""."""
         if part not in ("front", "atlas", "neighbours"):
             return ""
         if self.agent.space.simplex:
@@ -178,7 +178,7 @@ class _Examination:
         return Front(points, best, achieved, delivers(achieved, points, tolerance_of(agent)))
 
     def _covers(self, comparison: Comparison) -> bool:
-        """Return whether the atlas of a comparison is proven, and about all commands of the agent and its own front."""
+        """Return whether the atlas of a comparison is proven and covers all commands of the agent and its front."""
         space, atlas = self.agent.space, comparison.atlases[0]
         all_commands = np.array_equal(space.low, atlas.low) and np.array_equal(space.high, atlas.high)
         return all_commands and not atlas.samples and np.array_equal(comparison.front, common_front(self.agent))

@@ -230,9 +230,9 @@ def _round_each(command: np.ndarray, objectives: np.ndarray, decimals: np.ndarra
 
 
 def _round_preferences(command: np.ndarray, changed: np.ndarray, decimals: int) -> np.ndarray:
-    """Return rounded preferences (N, d) that sum to 1: one changed weight is what the rounded others leave.
+    """Return rounded preferences (N, d): one changed weight is not rounded, but makes the sum 1.
 
-    It has as few digits as the rounded weights, unless an unchanged weight has more.
+    This weight has as few digits as the rounded ones, unless an unchanged weight has more.
     """
     ways = []
     for rest in changed:

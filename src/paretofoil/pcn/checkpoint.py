@@ -114,7 +114,7 @@ def read_checkpoint(path: Path, environment: str = "") -> tuple[dict[str, np.nda
 
 
 def _read_generator(path: Path, state: Any) -> np.random.Generator:
-    """Return the random generator of a stored state. Its numbers exceed the limits of `read_value`."""
+    """Return the random generator of a stored state, which `read_value` cannot read: its integers are too large."""
     generator = np.random.default_rng(0)
     try:
         generator.bit_generator.state = state

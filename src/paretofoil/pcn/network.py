@@ -112,7 +112,7 @@ class PCNNetwork:
 def draw_weights(sizes: Mapping[str, tuple[int, int]], seed: int) -> np.ndarray:
     """Return initial weights and biases, uniform within 1 / sqrt(inputs).
 
-    They are the numbers that torch draws. Earlier versions trained in torch.
+    torch draws the same numbers from this seed, because earlier versions trained in torch.
     """
     bits = np.random.RandomState(seed & 0xFFFFFFFF)  # the Mersenne Twister of torch
     parts = []

@@ -228,7 +228,7 @@ def _through(values: np.ndarray, layers: Sequence[Layer]) -> np.ndarray:
 
 
 def _as_float64(layers: Layers) -> tuple[tuple[np.ndarray, ...], tuple[np.ndarray, ...]]:
-    """Return the weights and the biases of layers."""
+    """Return the weights and the biases of layers in float64."""
     return tuple(w.astype(np.float64) for w, _ in layers), tuple(b.astype(np.float64) for _, b in layers)
 
 

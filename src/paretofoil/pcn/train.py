@@ -45,8 +45,8 @@ EXPLORATION_SHARE = 0.8
 COOLING_SHARE = 0.8
 """The learning rate decreases over this share of the exploration."""
 FINAL_ROLLOUTS = 10
-"""At the end of exploration, mean returns of the front are estimated with this many times more rollouts, but in at most
-as many steps as the exploration."""
+"""At the end of exploration, mean returns of the front are estimated with this many times as many rollouts, but in at
+most as many steps as the exploration."""
 MakeEnv = Callable[[int | None], BatchEnv]
 """Step limit (None for the environment's own) -> batch, such as `partial(make_batch, "minecart")`."""
 

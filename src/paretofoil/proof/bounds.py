@@ -15,12 +15,12 @@ _CHUNK = 1 << 16
 UNBOUNDED = 1e30
 """The upper bound of a margin if none is known."""
 FACET_ROUNDING = 1e-12
-"""More than the rounding error of the position of a facet: weights are at most 1."""
+"""Upper bound of the rounding error of the position of a facet: weights are at most 1."""
 CAP_DIM = 4
 """From this dimension on, bounds are restricted to caps. In fewer dimensions, caps cost more than they save."""
 _TINY = 1e-100
 _CAP_ROUNDING = 1e-12
-"""More than the relative rounding error of a sum over coordinates."""
+"""Upper bound of the relative rounding error of a sum over coordinates."""
 
 
 @dataclass(frozen=True, eq=False)

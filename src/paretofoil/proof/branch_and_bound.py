@@ -25,7 +25,7 @@ _MANY = 64
 _SMALLEST = 1e-8
 """Smaller boxes are not split, because float32 policies hardly tell their commands apart."""
 _SNAP = 1e-12
-"""More than the rounding error of the coordinate of a whole number, relative to the largest coordinate or 1."""
+"""Upper bound of the rounding error of the coordinate of a whole number, relative to the largest coordinate or 1."""
 _WORTHWHILE = 0.7
 """Boxes that contract below this share of their width are bounded once more before they are split."""
 

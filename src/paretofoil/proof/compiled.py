@@ -1,8 +1,8 @@
-"""The compiled form of proofs by numba (extra `[fast]`): walks, bounds and whole easy proofs of chains of layers.
+"""Proofs compiled by numba (extra `[fast]`), for networks that are chains of layers.
 
-It is used after `enable()`, or if the environment variable PARETOFOIL_COMPILED is 1. It is not the default, because
-importing numba takes longer than an explanation. Both forms prove the same, but closest commands can differ in late
-digits.
+The compiled form is used after `enable()`, or if the environment variable PARETOFOIL_COMPILED is 1. It is not the
+default, because importing numba takes longer than an explanation. The last digits of closest commands may differ
+between the compiled form and the NumPy form.
 """
 
 import importlib.util

@@ -23,7 +23,7 @@ The other two numbers are its absolute values there."""
 _NARROWEST = 1e-9
 """Smallest half width of intervals and boxes, to divide by."""
 _ROUNDING = 1e-12
-"""More than the relative rounding error of a sum over units and coordinates."""
+"""Upper bound of the relative rounding error of a sum over units and coordinates."""
 
 
 def is_covered(program: Program) -> bool:

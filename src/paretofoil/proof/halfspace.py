@@ -20,7 +20,7 @@ _TINY = 1e-12
 _FLAT = 1e-150
 """Slopes below this count as 0; quotients by it stay finite."""
 _RIM = 5e-8
-"""More than the relative rounding error of a square root near 0."""
+"""Upper bound of the relative rounding error of a square root near 0."""
 
 
 def nearest(slopes: np.ndarray, levels: np.ndarray, low: np.ndarray, high: np.ndarray, norm: Norm) -> Nearest:

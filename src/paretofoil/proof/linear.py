@@ -22,7 +22,7 @@ from paretofoil.proof.softmax import RelaxedSoftmax, relax_softmax
 
 Lines = Relaxation | RelaxedProduct | RelaxedSoftmax
 ROUNDING = 16 * 2.0**-53
-"""More than the relative error of a float64 operation."""
+"""Upper bound of the relative error of a float64 operation."""
 
 
 @dataclass(frozen=True, eq=False)

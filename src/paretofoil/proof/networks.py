@@ -23,7 +23,7 @@ from paretofoil.proof.linear import ROUNDING, Forward, Lines, RelaxedProgram, su
 _LARGEST = 1e80
 """Products and squares of larger numbers could be infinite."""
 _OFFSET_ROUNDING = 2.0**-40
-"""More than the relative rounding error of an offset."""
+"""Upper bound of the relative rounding error of an offset."""
 Arrays = tuple[np.ndarray, ...]
 PaddedLayers = tuple[Arrays, Arrays, tuple[Function, ...], Arrays]
 """Weights, biases, activations and pads."""
@@ -39,7 +39,7 @@ class MarginNetwork:
     program: Program
     """A function of z, whose outputs are the margins. Its rounding errors are those of commands."""
     pads: tuple[np.ndarray, ...] | None
-    """More than the rounding errors (outputs,) of the bounds of each affine function; None to compute them by box."""
+    """Upper bounds (outputs,) of the rounding errors of each affine function's bounds; None to compute them per box."""
     origin: np.ndarray | None = None  # (d,): the command at z = 0; None without rounding errors
     basis: np.ndarray | None = None  # (d, d): the command at z is origin + basis z
 
@@ -90,7 +90,7 @@ class MarginNetwork:
         )
 
     def pad(self, low: np.ndarray, high: np.ndarray) -> np.ndarray:
-        """Return more than the rounding errors (rivals,) of the margins in the box low, high (d,)."""
+        """Return upper bounds of the rounding errors (rivals,) of the margins in the box low, high (d,)."""
         return self.pads[-1] if self.pads is not None else self.relax(low[None], high[None]).output.pad[0]  # type: ignore[index]
 
     def margins(self, z: np.ndarray) -> np.ndarray:
@@ -341,7 +341,7 @@ def moved_network(
 
 
 def command_reach(question: Question) -> np.ndarray:
-    """Return the largest sum of absolute terms for each number (d,) of a command in the region."""
+    """Return, for each number (d,) of a command, the largest sum of absolute terms from which it is computed."""
     size = np.abs(question.command)
     if not question.space.simplex:
         return size + np.maximum(question.command - question.low, question.high - question.command)
@@ -419,7 +419,7 @@ class OddsNetwork:
         return self.network.stretch
 
     def pad(self, low: np.ndarray, high: np.ndarray) -> np.ndarray:
-        """Return more than the rounding errors (rivals,) of the margins in the box low, high (d,)."""
+        """Return upper bounds (rivals,) of the rounding errors of the margins in the box low, high (d,)."""
         return _with_largest(self.network.pad(low, high)) + _OFFSET_ROUNDING
 
     @property

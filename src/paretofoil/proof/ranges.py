@@ -40,7 +40,7 @@ _WEIGHT_TRIES = 4
 _WEIGHT_STEP = 1e-4
 """Step of a weight to estimate a slope."""
 _TABLE_ROUNDING = 2.0**-40
-"""More than the relative rounding error of a sum of products with weights that sum to 1."""
+"""Upper bound of the relative rounding error of a sum of products with weights that sum to 1."""
 
 Ends = tuple[np.ndarray, np.ndarray]
 """The lowest and the highest value of each coordinate: (d,), (d,)."""

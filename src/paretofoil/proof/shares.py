@@ -23,10 +23,10 @@ from paretofoil.proof.networks import MarginNetwork, moved_network, stack_networ
 from paretofoil.proof.slack import CAUTION, DERIVED_SLACK, RoundingKind, float32_rounding, probe_shares, slack_for
 
 _SUMMING = 1e-9
-"""More than the rounding error of a sum of volumes."""
+"""Upper bound of the rounding error of a sum of volumes."""
 _ROUNDING = 2.0**-53
 _POSITION = 1e-14
-"""More than the relative rounding error of a position in the region."""
+"""Upper bound of the relative rounding error of a position in the region."""
 _ROWS = 64
 """Boxes of a stack that are bounded together: their arrays stay in the cache."""
 _NUMBERS = 36_000

@@ -8,11 +8,11 @@ from paretofoil.core.program import Softmax
 from paretofoil.proof.bounds import AffineForm, rows_times
 
 _ROUNDING = 2.0**-40
-"""More than the rounding error of a probability, relative to 1."""
+"""Upper bound of the rounding error of a probability, relative to 1."""
 _SUBTRACTION = 2.0**-50
-"""More than the relative rounding error of a difference, or of a logarithm of a sum."""
+"""Upper bound of the relative rounding error of a difference, or of a logarithm of a sum."""
 _TINY = 1e-300
-"""More than the rounding error of a probability close to 0."""
+"""Upper bound of the rounding error of a probability close to 0."""
 
 
 @dataclass(frozen=True, eq=False)

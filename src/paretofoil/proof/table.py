@@ -17,7 +17,7 @@ from paretofoil.proof.bounds import region_facets
 DIAMETER = 1.5
 """No two preferences are farther apart: a polytope at a larger distance is empty."""
 _ROUNDING = 2.0**-44
-"""More than the relative rounding error of a number of a half-space."""
+"""Upper bound of the relative rounding error of a number of a half-space."""
 
 
 @dataclass(frozen=True, eq=False)

@@ -24,11 +24,11 @@ from paretofoil.proof.softmax import shares
 DEGREES = {1: 10, 2: 7, 3: 4}
 """The degree of the polynomials, by the number of inputs; the linear bounder bounds programs of more inputs."""
 _ROUNDING = 2.0**-47
-"""More than the relative rounding error of one operation on polynomials, as a share of the sizes of its terms."""
+"""Upper bound of the relative rounding error of one operation on polynomials, as a share of the sizes of its terms."""
 _OF_BOUNDS = 2.0**-42
-"""More than the relative rounding error of the computation of a radius or a ball, which may be a series."""
+"""Upper bound of the relative rounding error of the computation of a radius or a ball, which may be a series."""
 _MOST_BLOCKS, _WORTHWHILE = 4, 0.8
-"""A weight is divided into at most so many blocks, if these have at most this share of its entries."""
+"""Maximum number of blocks of a weight, and the share of its entries above which it is not divided into blocks."""
 _SINGLE = Product()
 """Products that are not summed."""
 _NEGLIGIBLE = 1e-6
@@ -84,8 +84,8 @@ def _as_slice(places: np.ndarray) -> np.ndarray | slice:
 class TaylorModel:
     """Numbers (B, n) as polynomials of the position in a box, with coefficients (M, B, n), +- radius (B, n).
 
-    What the polynomials leave out is also at most `ball` (B,) as a vector, by its 2-norm: layers of many units stretch
-    the 2-norm much less than each number.
+    The vector of the errors of the polynomials has a 2-norm of at most `ball` (B,). Wide layers increase this norm much
+    less than the radius of each number.
     """
 
     basis: Monomials
@@ -164,7 +164,7 @@ def _of_sums(kind: Product) -> float:
 
 
 def _norm(numbers: np.ndarray) -> np.ndarray:
-    """Return more than the 2-norms (B,) of vectors (B, n)."""
+    """Return upper bounds of the 2-norms (B,) of vectors (B, n)."""
     norms: np.ndarray = np.sqrt(np.einsum("bn,bn->b", numbers, numbers))
     return norms * (1.0 + _ROUNDING + 2.0**-53 * numbers.shape[1])
 
@@ -207,9 +207,9 @@ class Stretch(NamedTuple):
 
     blocks: tuple[Block, ...]
     """Its parts, since the numbers of a token mostly depend on those of the same token."""
-    lengths: np.ndarray  # (n,): more than the 2-norms of its rows
+    lengths: np.ndarray  # (n,): upper bounds of the 2-norms of its rows
     norm: float
-    """More than the largest factor by which it multiplies the 2-norm of a vector."""
+    """Upper bound of the largest factor by which it multiplies the 2-norm of a vector."""
 
 
 def upper_bounds(
@@ -266,7 +266,7 @@ def stretches(program: Program) -> tuple[Stretch, ...]:
 
 
 _STRETCHES: WeakKeyDictionary[Affine, tuple[Stretch, ...]] = WeakKeyDictionary()
-"""Those so far, since the programs of a question share most of their affine functions."""
+"""The stretches computed so far, because the programs of a question share most of their affine functions."""
 
 
 def _stretch(weight: np.ndarray) -> Stretch:
@@ -404,8 +404,8 @@ def _normalise(node: Node, norm: Norm, x: TaylorModel, models: Sequence[TaylorMo
 def _softmax(kind: Softmax, x: TaylorModel) -> TaylorModel:
     """Return exp(x - mean) over its sum, as a product with a reciprocal; an interval where the sum is unknown.
 
-    A softmax cancels what is subtracted from all of its numbers. With the mean that the softmax of the centers weighs,
-    the sum does not vary to the first order.
+    A softmax does not change if one number is subtracted from all inputs. The mean is weighted by the softmax of the
+    centers, so that the sum is constant to the first order.
     """
     basis, spread = x.basis, Product(kind.count).spread
     least, most = shares(kind, *x.interval)
@@ -484,7 +484,7 @@ def _between_lines(
 def _steepest(
     kind: Elementwise, center: np.ndarray, reach: np.ndarray, low: np.ndarray, high: np.ndarray
 ) -> np.ndarray:
-    """Return more than the largest absolute slope of a function between low and high (B, n)."""
+    """Return upper bounds of the largest absolute slope of a function between low and high (B, n)."""
     if kind.function in _CURVATURES:
         steep = np.abs(kind.pull(np.ones_like(center), [center], kind.points(center))[0])
         steep = np.minimum(STEEPEST[kind.function], steep + _CURVATURES[kind.function] * reach + _ROUNDING)
@@ -495,7 +495,7 @@ def _steepest(
 
 
 _CURVATURES: dict[Function, float] = {"sigmoid": 0.0963, "tanh": 0.77, "gelu": 0.798}
-"""More than the largest absolute second derivatives."""
+"""Upper bound of the largest absolute second derivatives."""
 
 Series = tuple[list[np.ndarray], np.ndarray]
 """The Taylor coefficients, and the largest absolute value of the next one over the range."""

@@ -160,8 +160,8 @@ def _promising(
 ) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
     """Return the starts of walks, far apart, for questions `who` (Q,): questions, points and margins.
 
-    Starts have low scores. The score is the distance, plus a penalty for a missing margin at the rate of the best
-    answer.
+    The points with the lowest scores are chosen. The score is the distance, plus a penalty for each point whose margin
+    is below kappa: the missing margin times the rate at which the margin grew with the distance to the best answer.
     """
     batch, kappa = budget.batch, budget.batch.kappa[budget.rows[who]][:, None]
     missing = np.maximum(kappa - margins, 0.0)

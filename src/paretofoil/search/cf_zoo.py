@@ -1,6 +1,6 @@
 """CF-ZOO, the search of the paper, for black-box policies.
 
-1. The front point with the largest margin tells in which direction each objective should move (`infer_signs`).
+1. The front point with the largest margin determines whether each objective increases or decreases (`infer_signs`).
 2. Random rays in these directions are evaluated at their ends; successful ones are bisected (`search_rays`).
 3. ZOO-ADAM, coordinate descent on finite differences, starts from the closest point of a ray (`refine`).
 """
@@ -214,7 +214,7 @@ def bisect(
     phase: str = "bisection",
     prune: bool = True,
 ) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
-    """Bisect rays u (N, d) of the questions in rows (N,) between 0 and high (N,), where all are valid.
+    """Bisect rays u (N, d) of the questions in rows (N,) between 0 and high (N,). All rays are valid at `high`.
 
     With `prune`, a ray whose invalid end is farther than the valid end of another ray of the question is dropped. This
     saves queries and changes no result. Returns the remaining rays: rows, directions and valid ends.

@@ -30,7 +30,7 @@ from paretofoil.search.trust_region import NetworkMargins, walk
 _NUM_STARTS = 6
 """Points of the scan from which walks start."""
 _POLISHES, _CLOSER = 6, 5e-5
-"""How often random changes around the incumbent are tried, and by which share of its distance they are closer."""
+"""How often random changes around the incumbent are tried, and how much closer they are, as a share of its distance."""
 _QUICK_BOXES = 100
 """If no walk found an incumbent, a proof of infeasibility with this many boxes is tried before other walks."""
 _PATIENCE = 32
@@ -248,7 +248,7 @@ class _Incumbent:
         return float(self.budget.distance[0])
 
     def undecidable(self, claim: Claim) -> bool:
-        """Return whether rounding errors prevent a complete proof, because a point cannot be excluded that must be."""
+        """Return whether rounding errors prevent a complete proof: they are too large to exclude a certain point."""
         point = np.zeros((1, self.budget.batch.dim))  # the command itself, if no other is known
         if self.scaled_change is not None:
             point = (self.scaled_change * self.effort.goal(self.distance) / self.distance)[None]

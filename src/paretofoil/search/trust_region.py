@@ -208,7 +208,7 @@ class _Walks:
         return clip(aims + base, low, high)
 
     def _corrected(self, rows: np.ndarray, aims: np.ndarray, margins: np.ndarray, slopes: np.ndarray) -> np.ndarray:
-        """Return the aims (n, d), moved until the linearised lowest margin reaches the level."""
+        """Return the aims (n, d), each moved along the slope of its lowest margin until that reaches the level."""
         if not margins.shape[1]:
             return aims
         each, lowest = np.arange(len(rows)), margins.argmin(axis=1)

@@ -28,7 +28,7 @@ ZOOM = 2.5
 SMALLEST_REACH = 0.002
 """The window shows at least ZOOM times this scaled change."""
 IN_SLICE = 1e-3
-"""A command counts as in the slice at a smaller scaled distance than this. A pixel is eight times as wide."""
+"""A command counts as in the slice if its scaled distance from the slice is below this, an eighth of a pixel."""
 POINTS = 601
 """Points of a margin line."""
 MAX_COLOUR = 10.0

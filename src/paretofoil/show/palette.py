@@ -122,7 +122,7 @@ def _legend_columns(labels: Sequence[str], width: float, most: int) -> int:
 
 
 def png_address(figure: "Figure") -> str:
-    """Return a figure as a data address (data:image/png...) for an HTML page."""
+    """Return a figure as a data URL (data:image/png...) for an HTML page."""
     picture = io.BytesIO()
     figure.savefig(picture, format="png")
     return f"data:image/png;base64,{base64.b64encode(picture.getvalue()).decode('ascii')}"

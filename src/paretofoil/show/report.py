@@ -70,7 +70,6 @@ class Measure:
 
     @property
     def shown(self) -> str:
-        """The share as it is shown."""
         return self.text or span_text(self.low, self.high)
 
 

@@ -65,7 +65,7 @@ class FailureCounter:
             )
 
     def reset(self) -> None:
-        """Start a new row of failures, because an item was finished."""
+        """Count failures in a row from 0 again, because an item was finished."""
         self._in_a_row = 0
 
 
@@ -297,8 +297,8 @@ class _Dask:
     async def _fetch(self, number: int, future: Any) -> None:
         """Fetch a result in Dask's thread.
 
-        Dask recomputes a result if its worker fails before it is fetched. Without workers this never ends, so it must
-        not block anything else.
+        If a worker fails before its result is fetched, Dask waits for another worker to compute it again. Without
+        workers, it waits forever, and must not block anything else.
         """
         try:
             self._finished.put((number, await future, None, "finished"))

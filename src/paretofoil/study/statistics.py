@@ -64,7 +64,6 @@ class Summary:
 
 
 def summarise(rows: Iterable[Row]) -> Summary:
-    """Return the summary of rows."""
     cells = [(row.closest_distance, row.seconds, row.queries) for row in rows]  # not the answers, which are long
     distances = [distance for distance, _, _ in cells if distance is not None]
     seconds = np.array([seconds for _, seconds, _ in cells])

@@ -81,7 +81,6 @@ class Server:
         return cls(settings, AgentStore(settings), quick, workers)
 
     async def start(self) -> None:
-        """Start the workers."""
         with suppress(WorkerFailure):  # the first task tries again
             await self.quick.start()
         await self.jobs.start()

@@ -68,7 +68,6 @@ class JobQueue:
         self._serving: list[asyncio.Task[None]] = []
 
     async def start(self) -> None:
-        """Start the workers."""
         for number, worker in enumerate(self.workers):
             with suppress(WorkerFailure):  # `_serve` tries again
                 await worker.start()

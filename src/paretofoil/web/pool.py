@@ -28,7 +28,7 @@ NICENESS = 5
 TASKS_PER_PROCESS = 200
 """Number of tasks after which a new process replaces the old one."""
 QUICK_TASKS_PER_PROCESS = 20_000
-"""The same for quick tasks. Their process caches episodes and pictures, so it is restarted rarely."""
+"""Number of quick tasks after which their process is replaced. It is large, because the process caches episodes."""
 FIRST_DELAY, LONGEST_DELAY = 1.0, 30.0
 """First and longest delay in seconds before another attempt to start a process that has failed more than once."""
 LOG = logging.getLogger(__name__)

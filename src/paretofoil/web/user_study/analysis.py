@@ -203,7 +203,7 @@ def permutation_p(
 def _holm(comparisons: Sequence[ConditionComparison]) -> list[ConditionComparison]:
     """Return the comparisons with p-values after Holm's correction.
 
-    If they are compared with a level, the probability of any false finding is at most that level.
+    If all p-values are compared with one level, the probability of any false finding is at most that level.
     """
     largest, adjusted = 0.0, {}
     for rank, one in enumerate(sorted(comparisons, key=lambda one: one.p)):

@@ -44,7 +44,7 @@ class Plan:
     num_conditions: int
     num_tasks: int
     level: float
-    """Significance level of each comparison with the baseline: that of the study divided by their number."""
+    """Significance level of each comparison: that of the study, divided by the number of comparisons."""
     power: float
     """Probability that one comparison with this effect is significant."""
 
@@ -70,7 +70,7 @@ def plan_study(study: UserStudy, effect: Effect, power: float = 0.8) -> Plan:
         if (reached := _power(size, effect, num_tasks, level)) >= power:
             return Plan(effect, size, len(study.conditions), num_tasks, level, reached)
     raise InvalidInput.expected(
-        f"an effect that {MAX_PER_CONDITION:,} participants per condition show with a power of {power:g}",
+        f"an effect that can be found with {MAX_PER_CONDITION:,} participants per condition and a power of {power:g}",
         f"a difference of {effect.difference:g} (plan for a larger effect, more tasks, or less power)",
     )
 

@@ -140,7 +140,6 @@ class Replies:
         return participant
 
     def count(self, participant: Participant) -> int:
-        """Return the number of replies of a participant."""
         with self._connection() as connection:
             rows = connection.execute("SELECT count(*) FROM reply WHERE number = ?", (participant.number,))
             return int(rows.fetchone()[0])

@@ -186,7 +186,6 @@ Key = Annotated[
 
 
 def study_router(session: UserStudySession) -> APIRouter:
-    """Return the routes of a user study."""
     router = APIRouter(tags=["user study"])
 
     public = {"title", "consent", "introduction", "thanks"}
