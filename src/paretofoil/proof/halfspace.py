@@ -10,11 +10,13 @@ from paretofoil.core.command import Norm, clip, length
 
 Nearest = tuple[np.ndarray, np.ndarray]
 """A lower bound of the distance, or a dual value from which it is computed, (B,), and the points (B, d)."""
-_NEWTON_STEPS = 4
+_NEWTON_STEPS = 8
 _MISSED = 1e-9
 """Half-spaces at a distance of less than this count as reached."""
-_RIDGE = 1e-9
+_RIDGE = 1e-6
 """Added to the curvature, so that equations of parallel half-spaces can be solved."""
+_APART = 1e-9
+"""Upper bound of the relative rounding error of a sum of half-spaces over a box."""
 _SUM_ROUNDING = 1e-13
 _TINY = 1e-12
 _FLAT = 1e-150
@@ -64,38 +66,51 @@ def _nearest_l2(slopes: np.ndarray, levels: np.ndarray, low: np.ndarray, high: n
 
 
 def _newton(slopes: np.ndarray, levels: np.ndarray, low: np.ndarray, high: np.ndarray, mu: np.ndarray) -> Nearest:
-    """Return the dual value and the point of an active-set method.
+    """Return the dual value and the point of an active-set method with exact line searches.
 
-    Each step adds the half-space that is farthest away, and solves for those with mu > 0. Slopes have norm 1.
+    Each step adds the half-space that is farthest away, and moves towards the solution for those with mu > 0 until the
+    dual no longer rises or one mu is 0. Slopes have norm 1. The dual is infinite if a weighted sum of the half-spaces
+    excludes the box.
     """
-    everyone, identity = np.arange(len(low)), np.eye(slopes.shape[1])
+    dual, point, boxes = np.zeros(len(low)), np.zeros_like(low), np.arange(len(low))  # `boxes` are not solved yet
+    identity = np.eye(slopes.shape[1])
     for step in range(_NEWTON_STEPS + 1):
         pull = (mu[:, None, :] @ slopes)[:, 0]
         z = clip(pull, low, high)
         missing = levels - (slopes @ z[:, :, None])[:, :, 0]  # (B, K), the gradient
-        active, worst = mu > 0.0, missing.argmax(axis=1)
-        going = np.where(active, np.abs(missing), missing).max(axis=1) > _MISSED  # boxes must not depend on each other
+        # The rounding error of a sum is far smaller than this share of the sizes of its terms.
+        rounding = _SUM_ROUNDING * (mu * (np.abs(levels) + np.abs(z).sum(axis=1)[:, None])).sum(axis=1)
+        value = 0.5 * (z * z).sum(axis=1) + (mu * missing).sum(axis=1) - rounding
+        dual[boxes], point[boxes] = np.maximum(dual[boxes], value), z
+        going = (np.where(mu > 0.0, np.abs(missing), missing).max(axis=1) > _MISSED) & np.isfinite(dual[boxes])
         if step == _NEWTON_STEPS or not going.any():
             break
-        active[everyone, worst] |= missing[everyone, worst] > _MISSED
-        curvature = (slopes * (z == pull)[:, None, :]) @ slopes.transpose(0, 2, 1)
-        curvature = np.where(active[:, :, None] & active[:, None, :], curvature, 0.0)
+        if not going.all():
+            boxes, slopes, levels, low, high = boxes[going], slopes[going], levels[going], low[going], high[going]
+            mu, pull, missing = mu[going], pull[going], missing[going]
+        active, rows, worst = mu > 0.0, np.arange(len(boxes)), missing.argmax(axis=1)
+        active[rows, worst] |= missing[rows, worst] > _MISSED
+        free = slopes * ((pull > low) & (pull < high))[:, None, :]
+        curvature = np.where(active[:, :, None] & active[:, None, :], free @ slopes.transpose(0, 2, 1), 0.0)
         curvature += identity * np.where(active, _RIDGE, 1.0)[:, :, None]
         ascent = np.linalg.solve(curvature, np.where(active, missing, 0.0)[:, :, None])[:, :, 0]
-        mu = np.where(going[:, None], np.maximum(mu + ascent, 0.0), mu)
-    # The rounding error of a sum is far smaller than this share of the sizes of its terms.
-    rounding = _SUM_ROUNDING * (mu * (np.abs(levels) + np.abs(z).sum(axis=1)[:, None])).sum(axis=1)
-    dual = 0.5 * (z * z).sum(axis=1) + (mu * missing).sum(axis=1) - rounding
-    # If the half-spaces have no common point in the box, mu grows towards weights whose sum excludes the box.
-    weights = mu / np.maximum(mu.sum(axis=1), _FLAT)[:, None]
-    slope, level = (weights[:, None, :] @ slopes)[:, 0], (weights * levels).sum(axis=1)
-    highest = np.maximum(slope * low, slope * high).sum(axis=1)
-    size = 1.0 + (weights * np.abs(levels)).sum(axis=1) + (high - low).sum(axis=1)
-    return np.where(highest < level - 1e-9 * size, np.inf, dual), z
+        ascent = np.where((mu > 0.0) | (ascent > 0.0), ascent, 0.0)
+        slope, level = (ascent[:, None, :] @ slopes)[:, 0], (ascent * levels).sum(axis=1)
+        highest = np.maximum(slope * low, slope * high).sum(axis=1)
+        size = np.maximum(np.abs(low), np.abs(high)).sum(axis=1)[:, None] + np.abs(levels)
+        apart = highest < level - _APART * (np.abs(ascent) * (1.0 + size)).sum(axis=1)
+        dual[boxes[apart & (ascent >= 0.0).all(axis=1)]] = np.inf
+        falling = ascent < 0.0
+        end = np.where(falling, mu / np.where(falling, -ascent, 1.0), np.inf).min(axis=1)
+        moved = mu + np.minimum(_step(slope, level, low, high, pull), end)[:, None] * ascent
+        mu = np.where(moved > _MISSED * mu, moved, 0.0)  # the one that ended the step is 0 but for rounding
+    return dual, point
 
 
-def _step(slope: np.ndarray, level: np.ndarray, low: np.ndarray, high: np.ndarray) -> np.ndarray:
-    """Return the least t >= 0 with slope . clip(t slope, low, high) >= level, or the largest breakpoint.
+def _step(
+    slope: np.ndarray, level: np.ndarray, low: np.ndarray, high: np.ndarray, start: np.ndarray | float = 0.0
+) -> np.ndarray:
+    """Return the least t >= 0 with slope . clip(start + t slope, low, high) >= level, or the largest breakpoint.
 
     The left side is piecewise linear and non-decreasing in t: it is interpolated between its breakpoints.
     """
@@ -103,9 +118,12 @@ def _step(slope: np.ndarray, level: np.ndarray, low: np.ndarray, high: np.ndarra
     safe = np.where(moving, slope, 1.0)
     breaks = np.zeros((len(low), 2 * low.shape[1] + 1))
     for side, place in ((low, slice(1, None, 2)), (high, slice(2, None, 2))):
-        breaks[:, place] = np.where(moving, np.maximum(side / safe, 0.0), 0.0)
+        breaks[:, place] = np.where(moving, np.maximum((side - start) / safe, 0.0), 0.0)
     breaks.sort(axis=1)
-    points = clip(breaks[:, :, None] * slope[:, None, :], low[:, None, :], high[:, None, :])
+    points = breaks[:, :, None] * slope[:, None, :]
+    if isinstance(start, np.ndarray):
+        points += start[:, None, :]
+    points = clip(points, low[:, None, :], high[:, None, :])
     values = np.matmul(points, slope[:, :, None])[:, :, 0]  # (B, 2 d + 1), increasing
     right = np.minimum((values < level[:, None]).sum(axis=1), breaks.shape[1] - 1)
     left = np.maximum(right - 1, 0)

@@ -457,19 +457,20 @@ def _num_rows(chain: Chain, dim: int) -> int:
 
 
 @compiled
-def _step(slope: np.ndarray, level: float, low: np.ndarray, high: np.ndarray) -> float:
-    """Return the least t >= 0 with slope . clip(t slope, low, high) >= level, or the largest breakpoint."""
+def _step(slope: np.ndarray, level: float, low: np.ndarray, high: np.ndarray, start: np.ndarray) -> float:
+    """Return the least t >= 0 with slope . clip(start + t slope, low, high) >= level, or the largest breakpoint."""
     dim = len(slope)
     breaks = np.zeros(2 * dim + 1)
     for j in range(dim):
         if abs(slope[j]) > 1e-12:
-            breaks[2 * j + 1], breaks[2 * j + 2] = max(low[j] / slope[j], 0.0), max(high[j] / slope[j], 0.0)
+            breaks[2 * j + 1] = max((low[j] - start[j]) / slope[j], 0.0)
+            breaks[2 * j + 2] = max((high[j] - start[j]) / slope[j], 0.0)
     breaks.sort()
     before, left = 0.0, 0.0
     for n in range(len(breaks)):
         value = 0.0
         for j in range(dim):
-            value += slope[j] * min(max(breaks[n] * slope[j], low[j]), high[j])
+            value += slope[j] * min(max(start[j] + breaks[n] * slope[j], low[j]), high[j])
         if value >= level or n == len(breaks) - 1:
             if n == 0:
                 return 0.0
@@ -509,26 +510,30 @@ def _newton(
 ) -> float:
     """Write the point z (d,) of an active-set method, and return its dual value; see `halfspace._newton`."""
     count, dim = slopes.shape
-    missing, pull = np.empty(count), np.empty(dim)
-    for step in range(5):
+    missing, pull, slope, best = np.empty(count), np.empty(dim), np.empty(dim), 0.0
+    for step in range(9):
         pull[:] = 0.0
         for r in range(count):
             if mu[r] > 0.0:
                 for j in range(dim):
                     pull[j] += mu[r] * slopes[r, j]
+        dual, size_of_z = 0.0, 0.0
         for j in range(dim):
             z[j] = min(max(pull[j], low[j]), high[j])
-        worst, off = 0, 0.0
+            dual += 0.5 * z[j] * z[j]
+            size_of_z += abs(z[j])
+        worst, off, size = 0, 0.0, 0
         for r in range(count):
             missing[r] = levels[r]
             for j in range(dim):
                 missing[r] -= slopes[r, j] * z[j]
+            dual += mu[r] * (missing[r] - 1e-13 * (abs(levels[r]) + size_of_z))
             off = max(off, abs(missing[r]) if mu[r] > 0.0 else missing[r])
             if missing[r] > missing[worst]:
                 worst = r
-        if step == 4 or not off > 1e-9:
+        best = max(best, dual)
+        if step == 8 or not off > 1e-9 or best == np.inf:
             break
-        size = 0
         active = np.empty(count, dtype=np.int64)
         for r in range(count):
             if mu[r] > 0.0 or (r == worst and missing[r] > 1e-9):
@@ -539,35 +544,34 @@ def _newton(
             ascent[a] = missing[active[a]]
             for b in range(size):
                 for j in range(dim):
-                    if z[j] == pull[j]:
+                    if low[j] < pull[j] < high[j]:
                         matrix[a, b] += slopes[active[a], j] * slopes[active[b], j]
-            matrix[a, a] += 1e-9
+            matrix[a, a] += 1e-6
         _solve(matrix, ascent)
-        for a in range(size):
-            value = mu[active[a]] + ascent[a]
-            mu[active[a]] = value if value > 0.0 else 0.0
-    dual, total, size_of_levels, summed = 0.0, 0.0, 0.0, 0.0
-    for j in range(dim):
-        dual += 0.5 * z[j] * z[j]
-        summed += abs(z[j])
-    for r in range(count):
-        if mu[r] > 0.0:
-            dual += mu[r] * missing[r] - 1e-13 * mu[r] * (abs(levels[r]) + summed)
-            total += mu[r]
-    if total > 0.0:  # if the half-spaces have no common point in the box, their sum excludes the box
-        level, highest, room = 0.0, 0.0, 0.0
-        for r in range(count):
-            level += mu[r] / total * levels[r]
-            size_of_levels += mu[r] / total * abs(levels[r])
+        slope[:] = 0.0
+        level, rounding, rising, end, reach = 0.0, 0.0, True, np.inf, 0.0
         for j in range(dim):
-            slope = 0.0
-            for r in range(count):
-                slope += mu[r] / total * slopes[r, j]
-            highest += max(slope * low[j], slope * high[j])
-            room += high[j] - low[j]
-        if highest < level - 1e-9 * (1.0 + size_of_levels + room):
-            return np.inf
-    return dual
+            reach += max(abs(low[j]), abs(high[j]))
+        for a in range(size):
+            r = active[a]
+            if mu[r] <= 0.0 and ascent[a] < 0.0:
+                ascent[a] = 0.0
+            if ascent[a] < 0.0:
+                rising, end = False, min(end, mu[r] / -ascent[a])
+            level += ascent[a] * levels[r]
+            rounding += 1e-9 * abs(ascent[a]) * (1.0 + reach + abs(levels[r]))
+            for j in range(dim):
+                slope[j] += ascent[a] * slopes[r, j]
+        highest = 0.0
+        for j in range(dim):
+            highest += max(slope[j] * low[j], slope[j] * high[j])
+        if rising and highest < level - rounding:  # this sum of half-spaces excludes the box
+            best = np.inf
+        end = min(end, _step(slope, level, low, high, pull))
+        for a in range(size):
+            value = mu[active[a]] + end * ascent[a]
+            mu[active[a]] = value if value > 1e-9 * mu[active[a]] else 0.0
+    return best
 
 
 @compiled
@@ -589,7 +593,7 @@ def _nearest(slopes: np.ndarray, levels: np.ndarray, low: np.ndarray, high: np.n
         norms[r] = max(np.sqrt(total), 1e-12)
         if levels[r] / norms[r] > levels[hardest] / norms[hardest]:
             hardest = r
-    t = _step(slopes[hardest], levels[hardest], low, high)
+    t = _step(slopes[hardest], levels[hardest], low, high, np.zeros(dim))
     dual, value = 0.0, 0.0
     for j in range(dim):
         z[j] = min(max(t * slopes[hardest, j], low[j]), high[j])
