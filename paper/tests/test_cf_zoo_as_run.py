@@ -184,7 +184,7 @@ def on_the_edge(question: Question) -> Question:
 @pytest.mark.parametrize("objectives", [1, 2, 3, 4, 6])
 def test_blocks_of_rays_give_and_spend_what_one_ray_after_the_other_does(objectives: int, max_queries: int) -> None:
     policy = random_pcn(objectives, objectives=objectives)
-    questions = [random_question(policy, seed) for seed in range(16)]
+    questions = [random_question(policy, seed) for seed in range(20)]
     questions += [on_the_edge(question) for question in questions]
     check_against_the_sequential_form(questions, replace(SMALL, max_queries=max_queries))
 

@@ -20,7 +20,9 @@ def test_a_measure_that_separates_the_agents_has_an_area_of_one_and_a_constant_o
     feasible, distance = table.rows[:2]
     assert feasible[1::2] == (100.0, 100.0, 100.0)
     assert distance[1::2] == (50.0, 50.0, 50.0)
-    assert "1 in the same direction in all three: *a valid command exists*" in _stages(table, 48)
+    sentence, direction = _stages(table, 48)
+    assert "1 in the same direction in all three: *a valid command exists*" in sentence
+    assert not direction, "no measure has smaller values for well-trained agents"
 
 
 @pytest.mark.parametrize("area", [0.0, 0.3, 0.5, 0.95, 1.0])

@@ -220,8 +220,8 @@ def attainable_figure(plan: Plan, rows: Rows) -> "Figure":
     groups = {name: group for name, group in _groups(plan, rows).items() if name != "All"}
     kinds: tuple[tuple[str, str, Callable[[AttainableAnswer], bool]], ...] = (
         ("attainable command found", BLUE, lambda row: row.attainable),
-        ("answer delivers", GREY, lambda row: row.delivers),
-        ("ends on the front, as in the authors' app", GREEN, lambda row: row.continues_to_front),
+        ("quoted answer delivers", GREY, lambda row: row.delivers),
+        ("ends on the front by the rule of the authors' app", GREEN, lambda row: row.continues_to_front),
     )
     series = [
         Series(label, colour, {name: share(group, holds) for name, group in groups.items()})

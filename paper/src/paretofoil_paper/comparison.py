@@ -5,7 +5,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from paretofoil.agents import load_agent
-from paretofoil.show.palette import BLUE, GREEN, GREY, INK, ORANGE, PURPLE, RED
+from paretofoil.show.palette import BLUE, GREEN, PURPLE, RED
 from paretofoil.study import Row
 from paretofoil.study.statistics import Proportion, summarise
 from paretofoil.study.table import Table
@@ -20,16 +20,13 @@ from paretofoil_paper.statistics import rate_interval
 if TYPE_CHECKING:
     from matplotlib.figure import Figure
 
-COLOURS = {
-    "white-cw": RED,
-    "cf-zoo": GREEN,
-    WHITE_AS_RUN: ORANGE,
-    AS_RUN: INK,
-    "projected-cw": GREY,
-    "boundary": PURPLE,
-    "exact": BLUE,
+SERIES = {
+    "exact": ("Exact", BLUE),
+    "boundary": ("Boundary", PURPLE),
+    AS_RUN: ("CF-ZOO", GREEN),
+    WHITE_AS_RUN: ("White-CW, confidence 0", RED),
 }
-"""The colours of the searches in the figure; two variants of White-CW are only in the table."""
+"""The labels and colours of the searches in the figure; all others are only in tables."""
 PAPER_METHODS = (AS_RUN, WHITE_AS_RUN, WHITE_CONFIGURED)
 """The paper's two methods as run by the authors; White-CW with confidence 0 and with confidence 0.05."""
 RECOVERY_COLUMNS = (
@@ -51,18 +48,20 @@ def _all_rows(plan: Plan) -> list[Row]:
 
 
 def comparison_figure(table: Table) -> "Figure":
-    """Draw the table: our rates as dots, the paper's as rings."""
+    """Draw the environments of the paper: our rates filled, the paper's hollow."""
     cells = cells_of(table)
+    groups = {line["environment"] for line in cells if line["paper: cases"] is not None}
+    cells = [line for line in cells if line["environment"] in groups]
     series = []
-    for label, colour in COLOURS.items():
-        lines = [line for line in cells if line["search"] == label]
+    for search, (label, colour) in SERIES.items():
+        lines = [line for line in cells if line["search"] == search]
         if not lines:
             continue
         series.append(Series(label, colour, {line["environment"]: line["rate [95 % CI]"] for line in lines}))
         paper = {
             line["environment"]: line["paper: rate [95 % CI]"] for line in lines if line["paper: cases"] is not None
         }
-        series += [Series(f"{label}, paper", colour, paper, hollow=True)] * bool(paper)
+        series += [Series(f"{label.split(',')[0]}, paper", colour, paper, hollow=True)] * bool(paper)
     return figure_rates(list(dict.fromkeys(line["environment"] for line in cells)), series)
 
 
@@ -124,7 +123,7 @@ def recovery_table(rows: list[Row], title: str = "Recovery of the feasible cases
     note = (
         "Recovered: solved cases in % of those that at least one search solves. Distance / optimum: the distance of an "
         f"answer divided by the proven smallest distance of its case (known for {len(distances.optimum):,} cases, up "
-        "to a gap of 1 % of the distance and at most 0.001). A bound evaluation bounds the network over a box of "
-        "commands."
+        "to a gap of 1 % of the distance and at most 0.001), with its median and its 90 % quantile. A bound evaluation "
+        "bounds the network over a box of commands."
     )
     return Table(title, columns, tuple(lines), note)

@@ -69,8 +69,8 @@ def factors_table(rows: Sequence[FactorAgent]) -> Table:
     )
     note = (
         "Feasible cases in % of all cases of the stress test, means over seeds. Differences are from *ours*; their "
-        "intervals are Student's, over pairs of agents with the same seed. Last column: agents whose greedy rollouts "
-        "reach every point of their front."
+        "intervals are Student's, over pairs of agents with the same seed, and are not corrected for their number. "
+        "Last column: agents whose greedy rollouts reach every point of their front."
     )
     return Table("Feasible cases by one choice of the authors", columns, tuple(lines), note)
 

@@ -28,9 +28,7 @@ class Series:
         return MARKERS.get(self.colour, "o")
 
 
-def figure_rates(
-    groups: Sequence[str], series: Sequence[Series], counted: str = "counterfactuals found (% of cases"
-) -> "Figure":
+def figure_rates(groups: Sequence[str], series: Sequence[Series], counted: str = "solved cases (% of all") -> "Figure":
     """Draw rates with intervals, the first group on top; a series may lack a group."""
     from matplotlib.figure import Figure
 

@@ -18,7 +18,7 @@ from paretofoil.show.landscape import (
     margin_label,
 )
 from paretofoil.show.numbers import as_shown, short
-from paretofoil.show.palette import BLUE
+from paretofoil.show.palette import BLUE, mark_of
 from paretofoil.study import Case, Row
 from paretofoil.study.case import enumerate_cases, make_case_question
 from paretofoil_paper.comparison import comparison_rows
@@ -39,18 +39,26 @@ RULE = (
     "Ours are from the cases of the comparison that CF-ZOO solved and White-CW did not (panel b: both solved) or, "
     "where there are none, from all cases that CF-ZOO solved. We preferred cases whose answers change at most two "
     "objectives in all, so that both answers lie in the slice that is drawn. Of these, a panel shows the case with "
-    f"CF-ZOO's median distance. Both searches are as run by the authors (`{AS_RUN}`, `{WHITE_AS_RUN}`)."
+    "CF-ZOO's median distance. Both searches are as run by the authors; White-CW has confidence 0."
 )
 READING = (
-    "The axes are the two objectives that the answers change most. The other objectives keep their original values; an "
-    "answer that changes them is drawn hollow, because it is not in the slice. On the contour line the foil wins by "
-    "kappa; dots fill the side where it wins by more. The diamond is the nearest point of the front under which the "
-    "foil wins. The bold arrow is the change that CF-ZOO found. The thin blue arrows point where the margin grows; the "
-    "longer one starts at the original command. If it points past the valid commands, a local search starts in the "
-    "wrong direction."
+    "A panel starts at the remaining command of its step t; its title has the command of the whole episode. The axes "
+    "are the two objectives that the answers change most; costs are positive. The other objectives keep their "
+    "original values; an answer that changes them is drawn hollow, because it is not in the slice. On the contour "
+    "line the foil wins by kappa; dots fill the side where it wins by more. The diamond is the nearest point of the "
+    "front under which the foil wins. The bold arrow is the change that CF-ZOO found. The thin blue arrows point "
+    "where the margin grows; the longer one starts at the original command. If it points past the valid commands, a "
+    "local search starts in the wrong direction."
 )
 SHOWN = (AS_RUN, WHITE_AS_RUN, "nearest-front")
 """The searches whose answers are marked; the change of the first one is drawn."""
+NAMES = {
+    AS_RUN: "CF-ZOO",
+    WHITE_AS_RUN: "White-CW",
+    "nearest-front": "nearest front point",
+    "exact": "Exact",
+}
+"""The searches in the sentences and in the legend."""
 
 
 def landscapes_picture(plan: Plan) -> tuple[list[str], Picture | None]:
@@ -80,7 +88,7 @@ def landscapes_picture(plan: Plan) -> tuple[list[str], Picture | None]:
         [answers["nearest-front"]] = ask([question], NearestFront())
         title = _draw(axes, question, command, answers, f"({letter}) {environment}", case.step)
         fallback = "" if answers[WHITE_AS_RUN].found == both else " (no case as required by the rule)"
-        distances = "; ".join(_describe(answers[label]) for label in (*SHOWN, "exact"))
+        distances = "; ".join(f"{name}: {_describe(answers[label])}" for label, name in NAMES.items())
         sentences.append(f"{title}{fallback}. {distances}.")
     _share_legend(figure)
     caption = "The margin of the foil over two objectives of the command; each panel is chosen by a fixed rule"
@@ -98,6 +106,7 @@ def _draw(
     land = landscape(question, shown=answers[:2])
     axes.set_axis_on()
     image = draw_landscape(axes, land, answers, title=title)
+    axes.title.set_text(_renamed(axes.get_title()))
     _draw_gradient(axes, question, land)
     axes.figure.colorbar(image, ax=axes, fraction=0.046, label=margin_label(foil), extend="both")
     return title
@@ -138,10 +147,17 @@ def _share_legend(figure: "Figure") -> None:
     shown: dict[str, Any] = {}
     for axes in figure.axes:
         handles, labels = axes.get_legend_handles_labels()
-        shown |= dict(zip(labels, handles, strict=True))
+        shown |= dict(zip(map(_renamed, labels), handles, strict=True))
         if legend := axes.get_legend():
             legend.remove()
     figure.legend(list(shown.values()), list(shown), loc="outside lower center", ncols=4, frameon=False, fontsize=9)
+
+
+def _renamed(text: str) -> str:
+    """Return a title or a label with the searches as they are named on the page."""
+    for label in (AS_RUN, WHITE_AS_RUN):
+        text = text.replace(mark_of(label).label, NAMES[label])
+    return text
 
 
 def _changed_objectives(row: Row) -> set[int]:
@@ -176,5 +192,4 @@ def _question(plan: Plan, environment: str, case: Case) -> tuple[Question, str]:
 
 
 def _describe(answer: Answer) -> str:
-    result = answer.status.value if answer.closest is None else f"distance {answer.closest.distance:.3f}"
-    return f"{answer.search.name}: {result}"
+    return answer.status.value if answer.closest is None else f"distance {answer.closest.distance:.3f}"

@@ -363,10 +363,12 @@ def comparison(rows: Rows) -> Facts:
     statuses = [row.status for row in of(study, "exact")]
     facts.say(
         f"**{verdict}**: of {{}} cases, CF-ZOO solves {{}} % (cluster [{{}},{{}}]; paper: {{}} %), and White-CW with "
-        "confidence 0 solves {} % (cluster [{},{}]; paper: {} %). Boundary solves {} % and Exact {} %. Exact proves "
-        "that {} cases are infeasible and leaves {} undecided.",
+        "confidence 0 solves {} % (cluster [{},{}]; paper: {} %).",
         *(len(statuses), rates[ZOO][0], found_cluster(of(study, ZOO)), printed["cf-zoo"][0]),
         *(rates[WHITE][0], found_cluster(of(study, WHITE)), printed["white-cw"][0]),
+    )
+    facts.say(
+        "Boundary solves {} % and Exact {} %. Exact proves that {} cases are infeasible and leaves {} undecided.",
         *(rates["boundary"][0], rates["exact"][0]),
         *(statuses.count("proven infeasible"), sum(one not in KINDS for one in statuses)),
     )
@@ -374,13 +376,20 @@ def comparison(rows: Rows) -> Facts:
     ratio, queries = "distance / optimum: median", "queries: median"
     zoo, boundary, exact = (recovered[search] for search in (ZOO, "boundary", "exact"))
     facts.say(
-        "The answers of CF-ZOO have a median of {} times the smallest distance, after a median of {} queries** (90 % "
-        "of them have less than {} times). The medians of Boundary are {} times and {} queries. Exact proves its "
-        "answers with medians of {} queries and {} bounds of the network over a box of commands.",
-        *(zoo[ratio], zoo[queries], zoo["90 %"], boundary[ratio], boundary[queries], exact[queries]),
-        exact["bound evaluations: median"],
+        "The answers of CF-ZOO have a median of {} times the smallest distance, after a median of {} queries**; those "
+        "of Boundary have a median of {} times, after {} queries.",
+        *(zoo[ratio], zoo[queries], boundary[ratio], boundary[queries]),
     )
-    facts.say("(known for {} cases, up to a gap of 1 % of the distance and at most 0.001)", optima)
+    facts.say(
+        "One answer of CF-ZOO in ten has more than {} times the smallest distance. Exact proves its answers with "
+        "medians of {} queries and {} bounds of the network over a box of commands.",
+        *(zoo["90 %"], exact[queries], exact["bound evaluations: median"]),
+    )
+    facts.say(
+        "(known for {} cases, up to a gap of 1 % of the distance and at most 0.001), with its median and its 90 % "
+        "quantile.",
+        optima,
+    )
     facts.say("If the cluster interval contains 0, do not")
     width = next(commands_of(row)[-1] for row in study if row.agent == "minecart" and row.found)
     facts.say("fuel ranges over {} in the region, and an episode needs less than 2.", float(width[2]))
@@ -406,9 +415,12 @@ def _times(rows: Rows, facts: Facts) -> None:
     low, high = (ratios[int(stats.binom.ppf(p, len(ratios), 0.5)) - above] for p, above in ((0.025, 1), (0.975, 0)))
     verdict = "is faster than" if high < 1 else "is slower than" if low > 1 else "takes about as long as"
     facts.say(
-        f"CF-ZOO {verdict} White-CW**: the median ratio of their times is {{}} [{{}},{{}}]. The median time per case "
-        "is {} s for CF-ZOO and {} s for White-CW (paper: means of {} and {} s)",
-        *(*median(ratios), low, high, medians[ZOO], medians[WHITE], printed[ZOO], printed[WHITE]),
+        f"CF-ZOO {verdict} White-CW**: the median ratio of their times is {{}} [{{}},{{}}].",
+        *(*median(ratios), low, high),
+    )
+    facts.say(
+        "The median time per case is {} s for CF-ZOO and {} s for White-CW (paper: means of {} and {} s)",
+        *(medians[ZOO], medians[WHITE], printed[ZOO], printed[WHITE]),
     )
     facts.say("Times of {} cases of the comparison, asked one at a time", len(seconds[ZOO]))
 
@@ -437,8 +449,8 @@ def _ablation(rows: Rows, facts: Facts) -> None:
         facts.line("The effect of each component at 9,000 queries", name, cells)
         if lost or gained:
             changes[name] = [lost, gained]
-    pieces = ", ".join(f"*{name}* loses {{}} and gains {{}}" for name in changes) or "none"
-    facts.say(f"These variants solve other cases than CF-ZOO as run: {pieces}. The sample", *changes.values())
+    pieces = ", ".join(f"*{name}* loses {{}} and gains {{}} cases" for name in changes)
+    facts.say(f"Compared with CF-ZOO as run, {pieces}; all others solve the same cases.", *changes.values())
     agents: dict[str, set[Any]] = defaultdict(set)
     for row in study:
         agents[row.agent].add(case_of(row))
@@ -509,9 +521,9 @@ def _parts(study: Sequence[Any], facts: Facts) -> None:
     first, second = (max(counts, key=lambda label: abs(parts[label][k])) for k in (1, 2))
     facts.say(
         "**Of the difference of {} percentage points, {} come from the share of cases that are feasible and {} from "
-        "the share of the feasible cases that are solved.** The effect of feasibility is largest in "
-        f"{first} ({{}} % of the cases are feasible here, {{}} % in the authors' rows), that of the search in {second}."
-        " The different numbers of cases per environment alone would change the total rate by {} points.",
+        "the share of the feasible cases that are solved.** Feasibility has its largest effect in "
+        f"{first} ({{}} % of the cases are feasible here, {{}} % in the authors' rows), the search in {second}."
+        " Different numbers of cases per environment alone would change the total rate by {} points.",
         *(parts["Total"][:3], parts[first][3:], mix),
     )
 
@@ -527,6 +539,7 @@ EXAMPLES = {
 
 def _examples(rows: Rows, facts: Facts) -> None:
     """Recompute commands, distances and signs; distances are in units of the paper's search region."""
+    signs_of: dict[tuple[str, str], tuple[str, str]] = {}
     for line in rows.table("examples.parquet"):
         agent, remaining, printed = EXAMPLES[line.example]
         of_paper = line.by == "paper"
@@ -538,11 +551,18 @@ def _examples(rows: Rows, facts: Facts) -> None:
         signs = "".join("0" if small else "+" if z > 0 else "-" for small, z in zip(few, scaled, strict=True))
         cells = {
             "counterfactual command": [float(f"{entry:.4g}") for entry in command],
-            "in the paper's units": float(np.linalg.norm(change / region)),
+            "distance": float(np.linalg.norm(change / region)),
             "signs": [0.0 for run in signs.replace("+", " ").replace("-", " ").split() if run],  # read as numbers
         }
         label = f"{line.example} / {line.foil} / {line.by}"
         facts.line("Counterfactual commands of the worked examples", label, cells)
+        signs_of[line.example, line.by] = line.foil, signs
+    pairs = {name: [signs_of[name, by] for by in ("paper", "exact")] for name in EXAMPLES}
+    asked = [name for name, (paper, ours) in pairs.items() if paper[0] == ours[0]]
+    equal = [name for name in asked if pairs[name][0] == pairs[name][1]]
+    facts.say(
+        f"In {{}} of {{}} examples with the paper's foil ({', '.join(equal)}), the closest", len(equal), len(asked)
+    )
 
 
 def _landscapes(rows: Rows, facts: Facts) -> None:
@@ -571,7 +591,7 @@ def _landscapes(rows: Rows, facts: Facts) -> None:
         zoo, cw, exact = ("not found" if distance is None else "distance {}" for distance in distances)
         known = [distance for distance in distances if distance is not None]
         for nearest, values in (("distance {}", [*known[:-1], to_front, known[-1]]), ("not found", known)):
-            ends = f"{ZOO}: {zoo}; {WHITE}: {cw}; nearest-front: {nearest}; exact: {exact}."
+            ends = f"CF-ZOO: {zoo}; White-CW: {cw}; nearest front point: {nearest}; Exact: {exact}."
             facts.say(f"{start} {ends}", command.tolist(), case[2], values)
 
 
@@ -639,11 +659,13 @@ def audit(rows: Rows) -> Facts:
     first, recommended, largest = (budgets[budget] for budget in ("3,001", "50,000", "100,000"))
     facts.say(
         "**Of the {} feasible cases that CF-ZOO as run misses with a budget of B = 3,001 queries, it solves {} with B "
-        "= 50,000 and {} with B = 100,000**. Of all {} feasible cases, it solves {} [{},{}] % with the first budget, "
-        "{} [{},{}] % with the second and {} [{},{}] % with the third. The paper recommends 50,000.",
+        "= 50,000 and {} with B = 100,000**: of all {} feasible cases, it solves {} [{},{}] % with the first budget, "
+        "{} [{},{}] % with the second and {} [{},{}] % with the third.",
         *(len(missed), recommended["found"], largest["found"], feasible),
         *(budget["of all feasible cases [95 % CI]"] for budget in (first, recommended, largest)),
     )
+
+    facts.say("The paper recommends 50,000.")
 
     def proofs(mine: Sequence[Any]) -> Cells:
         statuses = [row.status for row in of(mine, "exact")]
@@ -662,11 +684,13 @@ def audit(rows: Rows) -> Facts:
     none = [found for case, found in grid.items() if status[case] == "proven infeasible"]
     facts.say(
         "**A grid of 200 values per objective misses every valid command in {} of {} feasible cases** that CF-ZOO "
-        "misses even with its largest budget ({} [{},{}] %), because all of them lie between its points. The paper "
-        "calls {} cases infeasible because of its grid. Of {} cases that are proven infeasible, our grid finds a valid "
-        "command in {}.",
-        *(both.count(False), len(both), rate(both.count(False), len(both)), there["grid-infeasible"]),
-        *(len(none), sum(none)),
+        "misses even with its largest budget ({} [{},{}] %):",
+        *(both.count(False), len(both), rate(both.count(False), len(both))),
+    )
+    facts.say(
+        "The paper calls {} cases infeasible because of its grid. Of {} cases that are proven infeasible, our grid "
+        "finds a valid command in {}.",
+        *(there["grid-infeasible"], len(none), sum(none)),
     )
     facts.say("The grid has 200 values per objective, for up to 3 objectives.")
     title = "Recovery of the feasible cases, in the reachable search region"
@@ -674,10 +698,10 @@ def audit(rows: Rows) -> Facts:
     zoo, local = reachable["cf-zoo"], reachable["local-zoo"]
     facts.say(
         "**Of {} cases that are feasible in the reachable region, CF-ZOO solves {} [{},{}] % and its ZOO phase alone "
-        "{} [{},{}] %**. They need medians of {} and {} queries.",
+        "{} [{},{}] %**.",
         *(cases, zoo["recovered [95 % CI]"], local["recovered [95 % CI]"]),
-        *(zoo["queries: median"], local["queries: median"]),
     )
+    facts.say("They need medians of {} and {} queries.", zoo["queries: median"], local["queries: median"])
     return facts
 
 
@@ -724,13 +748,13 @@ def _seeding(rows: Rows, facts: Facts) -> None:
     pairs_table(facts, "CF-ZOO against ZOO without seeding", tests, ("cf-zoo", "local-zoo"))
     together = [row for group in reachable.values() for row in group]
     test = paired(together, "cf-zoo", "local-zoo", without_seed)
-    above = [label for label, one in tests.items() if one.above]
+    above, not_above = ([label for label, one in tests.items() if one.above == kind] for kind in (True, False))
     facts.say(
-        "changes its success rate by {} points** (cluster [{},{}]): of {} cases, {} are solved only with boundary "
-        "seeding (CF-ZOO), and {} only without. The interval is above 0 in {} of {} environments "
-        f"({', '.join(above) or 'none'}).",
-        *(test.points, test.interval, test.cases, test.one, test.other, len(above), len(tests)),
+        f"{'raises' if test.points >= 0 else 'lowers'} its success rate by {{}} points** (cluster [{{}},{{}}]): of "
+        "{} cases, {} are solved only with boundary seeding (CF-ZOO), and {} only without.",
+        *(abs(test.points), test.interval, test.cases, test.one, test.other),
     )
+    facts.say(f"is above 0 in {', '.join(above)}, but not in {', '.join(not_above)}.")
     feasible = {case_of(row) for row in of(together, "exact") if row.found}
     solved = [[row for row in of(together, s) if case_of(row) in feasible] for s in ("cf-zoo", "local-zoo", LONG_ZOO)]
     facts.say(
@@ -780,9 +804,13 @@ def _authors_agents(rows: Rows, ours: Mapping[str, Cells], facts: Facts) -> None
         )
     facts.say(
         "**On {} agents that the authors published, CF-ZOO as run solves {} of the {} cases of the stress test** ({} "
-        "[{},{}] %), and {} are proven infeasible. On {} further agents of theirs, with two commands each, it solves "
-        "{} of {} cases ({} [{},{}] %), and {} are proven infeasible.",
-        parts,
+        "[{},{}] %), and {} are proven infeasible.",
+        parts[0],
+    )
+    facts.say(
+        "On {} further agents of theirs, with two commands each, it solves {} of {} cases ({} [{},{}] %), and {} are "
+        "proven infeasible.",
+        parts[1],
     )
     for agent in [*dict.fromkeys(row.agent for row in attacks), "all"]:
         mine = [row for row in attacks if agent in ("all", row.agent)]
@@ -794,7 +822,13 @@ def _authors_agents(rows: Rows, ours: Mapping[str, Cells], facts: Facts) -> None
             "White-CW, confidence 0 [95 % CI]": found_rate(of(mine, WHITE)),
             "White-CW, 0.05 [95 % CI]": found_rate(of(mine, WHITE_05)),
         }
-        facts.line("White-CW on the authors' agents", OTHER_LABELS.get(agent, "All"), cells)
+        attacked = facts.line("White-CW on the authors' agents", OTHER_LABELS.get(agent, "All"), cells)
+    facts.say(
+        "Of {} cases chosen as in the paper's comparison, CF-ZOO solves {} [{},{}] %, and White-CW with confidence 0 "
+        "solves {} [{},{}] %.",
+        *(attacked["cases"], attacked["CF-ZOO as run [95 % CI]"], attacked["White-CW, confidence 0 [95 % CI]"]),
+    )
+    facts.say("about Fruit-Tree of depth 7.")
     facts.say("CF-ZOO has the budget of the stress test, B = 3,001.")
     dst = lines["DST"]
     _factors(rows, 100 * (1 - dst["proven infeasible"] / dst["cases"]), facts)
@@ -862,10 +896,13 @@ def _goals(rows: Rows, facts: Facts) -> None:
     solved = [sum(bool(r.distance) for r in lines if r.search == s) for s in ("boundary", "cf-zoo")]
     facts.say(
         "**The exact search proves its answers to {} of {} questions about {} agents conditioned on goals or "
-        "preferences** (of Stable-Baselines3), in a median of {} s of CPU time. Of {} feasible questions, Boundary "
-        "solves {} [{},{}] % and CF-ZOO {} [{},{}] %.",
+        "preferences** (of Stable-Baselines3), in a median of {} s of CPU time.",
         *(sum(r.status.startswith("proven") for r in exact), len(exact), len(agents)),
-        *(median(float(r.seconds) for r in exact), len(feasible), [rate(count, len(feasible)) for count in solved]),
+        median(float(r.seconds) for r in exact),
+    )
+    facts.say(
+        "Of {} feasible questions, Boundary solves {} [{},{}] % and CF-ZOO {} [{},{}] %.",
+        *(len(feasible), [rate(count, len(feasible)) for count in solved]),
     )
     for agent, numbers in agents.items():
         if agent == "preferences":
@@ -915,10 +952,10 @@ def claims(rows: Rows) -> Facts:
     facts.say("usually sparse, changing 1 or 2 entries***")
     facts.say(
         "CF-ZOO as run changes at most two entries in {} % (cluster [{},{}]) of its {} answers, and in {} % (cluster "
-        "[{},{}]) of its {} answers about commands with three or more entries. In the authors' rows, {} % of",
+        "[{},{}]) of its {} answers about commands with three or more entries.",
         *(few_entries(as_run, ZOO), len(as_run), few_entries(as_run, ZOO, 3), sum(one.size > 2 for one in as_run)),
-        100 * authors_data.FEW_ENTRIES,
     )
+    facts.say("In the authors' rows, {} % of", 100 * authors_data.FEW_ENTRIES)
     facts.say("if it moves by more than 0.1 % of its range")
     groups = ((paper, "exact", "same"), (reachable, "cf-zoo", "reachable"), (reachable, "exact", "reachable"))
     pieces = ", ".join(
@@ -976,21 +1013,28 @@ def _horizons(rows: Rows, facts: Facts) -> None:
     delivered = [rate_of(line.distance <= 0.01 for line in group)[0] for group in (same, other, none)]
     changed, decisions = sum(line.changed for line in other), sum(line.decisions for line in other)
     facts.say(
-        f"one that is {', '.join('{}' for _ in factors[1:])} or {{}} times as long changes {{}} [{{}},{{}}] % of {{}} "
-        "decisions. These agents deliver {} % of their front's {} commands with the front's horizons, but {} % with "
-        "other horizons. Agents without a horizon deliver {} %",
-        *(factors, rate(changed, decisions), decisions, delivered[0], len(same), delivered[1:]),
+        f"scaling the horizon by {', '.join('{}' for _ in factors[1:])} or {{}} changes {{}} [{{}},{{}}] % of {{}} "
+        "decisions.",
+        *(factors, rate(changed, decisions), decisions),
+    )
+    facts.say(
+        "these agents deliver {} % of {} commands of the fronts; with other horizons, they deliver {} %. Agents "
+        "without a horizon deliver {} %",
+        *(delivered[0], len(same), delivered[1:]),
     )
 
 
 def _fronts(facts: Facts) -> None:
     """Count the points of the shipped agents' fronts, and those that their recorded rollouts reach."""
-    complete = 0
+    others = []
     for name, known in KNOWN_FRONTS.items():
         front, achieved, error = (np.array(description(name)[key] or 0.0) for key in ("front", "achieved", "error"))
         reached = (np.abs(achieved - front) <= 1e-6 + 3 * error).all(axis=1).sum()
-        complete += len(front) == known == reached
-    facts.say("learn {} of {} known fronts in full, and their rollouts", complete, len(KNOWN_FRONTS))
+        others += [LABELS[name]] * (not len(front) == known == reached)
+    facts.say(
+        f"learn {{}} of {{}} known fronts in full** (all but that of {' and '.join(others)}), and their rollouts",
+        *(len(KNOWN_FRONTS) - len(others), len(KNOWN_FRONTS)),
+    )
     ours = len(description("minecart")["front"])
     facts.say(
         f"This is {'' if ours > authors_data.ORIGINAL_MINECART else 'not '}confirmed: our front has {{}} points, that "
@@ -1001,12 +1045,14 @@ def _fronts(facts: Facts) -> None:
 
 def _desiderata(rows: Rows, everything: Sequence[Any], entries: Sequence[Any], facts: Facts) -> None:
     recovered, _, _ = recovery(Facts(), "", everything)
+    delivered: dict[str, list[float]] = {}
     for search, solved in recovered.items():
         mine = [line for line in rows.table("desiderata.parquet") if line.search == search]
+        delivered[search] = rate_of(line.delivers for line in mine)
         properties = {
             "validity: feasible cases solved (%)": solved["recovered [95 % CI]"],
             "proximity: median distance / optimum": solved["distance / optimum: median"],
-            "actionability: the episode delivers the request (%)": rate_of(line.delivers for line in mine),
+            "actionability: the episode delivers the request (%)": delivered[search],
             "sparsity: at most two entries change (%)": rate_of(one.few for one in entries if one.search == search),
             "data manifold: median distance of the request from the front": median(r.requested_off_front for r in mine),
             "causality: the agent takes the foil (%)": rate_of(line.takes_foil for line in mine),
@@ -1014,6 +1060,12 @@ def _desiderata(rows: Rows, everything: Sequence[Any], entries: Sequence[Any], f
         }
         for name, value in properties.items():
             facts.line("The seven desiderata by search", name, {search: value})
+    best = max(delivered, key=lambda search: delivered[search][0])
+    facts.say(
+        f"The answers of `{best}` deliver their request most often ({{}} [{{}},{{}}] %); it solves {{}} [{{}},{{}}] % "
+        "of the feasible cases.",
+        *(delivered[best], recovered[best]["recovered [95 % CI]"]),
+    )
 
 
 MEASURES = {
@@ -1047,11 +1099,11 @@ def _trainings(rows: Rows, facts: Facts) -> None:
     everywhere = [label for label in MEASURES if sides[label] in ({1}, {-1})]
     in_some, in_all = (" and ".join(f"*{label}*" for label in labels) for labels in (somewhere, everywhere))
     facts.say(
-        f"of {{}} measures of explanations, {'{}' if somewhere else 'none'} "
+        f"of {{}} measures of explanations of {{}} agents, {'{}' if somewhere else 'none'} "
         f"{'tells' if len(somewhere) == 1 else 'tell'} them apart in at least one of three environments"
         f"{f' ({in_some})' if somewhere else ''}, and {'{}' if everywhere else 'none'} in the same direction in all "
-        f"three{f': {in_all}' if everywhere else ''} ({{}} agents).",
-        *(len(MEASURES), [len(labels) for labels in (somewhere, everywhere) if labels], len(staged)),
+        f"three{f': {in_all}' if everywhere else ''}.",
+        *(len(MEASURES), len(staged), [len(labels) for labels in (somewhere, everywhere) if labels]),
     )
     facts.say("if its interval excludes 50 %.")
     facts.say("trained with 5, 10, 30 or 100 % of the steps")
@@ -1059,13 +1111,22 @@ def _trainings(rows: Rows, facts: Facts) -> None:
     pieces = "; ".join(f"{label} {{}} of {{}}" for label in counts)
     facts.say(f"({pieces} agents)", list(counts.values()))
     facts.say("all 15 hold together with 95 % confidence")
+    reaching: dict[str, list[int]] = {}
+    lengths: dict[tuple[str, str], float] = {}
     for variant in dict.fromkeys(line.variant for line in lines):
         mine = [line for line in lines if line.variant == variant and not line.feasible]
         reached = [line.reached == line.known for line in mine]
-        facts.line("Trimming and shorter-first", variant, {"reach the whole front": [sum(reached), len(reached)]})
+        reaching[variant] = [sum(reached), len(reached)]
+        facts.line("Trimming and shorter-first", variant, {"reach the whole front": reaching[variant]})
         for name in dict.fromkeys(line.environment for line in mine):
             steps = float(np.mean([float(line.steps) for line in mine if line.environment == name]))
+            lengths[variant, LABELS[name]] = steps
             facts.line("Trimming and shorter-first", variant, {f"{LABELS[name]}: steps": steps})
+    for variant in reaching.keys() - {"ours"}:
+        longer = [label for (one, label), n in lengths.items() if one == variant and n > lengths["ours", label]]
+        where = f"longer in {' and '.join(longer)}" if longer else "not longer"
+        facts.say(f"with {variant}, {{}} of {{}} do and their episodes are {where}", *reaching[variant])
+    facts.say("With our training, {} of {} agents reach the whole front;", *reaching["ours"])
 
 
 def worth(rows: Rows) -> Facts:
@@ -1100,11 +1161,14 @@ def _delivery(rows: Rows, facts: Facts) -> None:
     )["All"]
     ratios = [r.attainable_distance / r.distance for r in answers if r.attainable_distance and r.distance]
     facts.say(
-        "**{} of {} answers, quoted in short numbers, deliver what they ask for** ({} [{},{}] %). Unrounded, {} "
-        "answers do. For {} [{},{}] % of the answers (cluster [{},{}]), rollouts found a command that makes the agent "
-        "take the foil and delivers what it asks for. Its distance is a median of {} times that of the quoted command.",
+        "**{} of {} answers, quoted in short numbers, deliver what they ask for** ({} [{},{}] %); unrounded, {} do.",
         *(sum(r.delivers for r in answers), len(answers), total["quoted answer delivers [95 % CI]"]),
-        *(sum(r.delivers for r in exact), total["attainable command found [95 % CI]"]),
+        sum(r.delivers for r in exact),
+    )
+    facts.say(
+        "For {} [{},{}] % of the answers (cluster [{},{}]), rollouts found a command that delivers what it asks "
+        "for and makes the agent take the foil. Its distance is a median of {} times that of the quoted command.",
+        total["attainable command found [95 % CI]"],
         *(cluster_of(answers, lambda line: line.attainable_distance is not None), median(ratios)),
     )
     facts.say("asks for by at most 1 % of each objective's range.")
@@ -1159,10 +1223,12 @@ def _stability(rows: Rows, facts: Facts) -> None:
     facts.say("divided by the distance at t: 0 if the change stays the same, 2 if it is reversed.")
     facts.say(
         "**An answer makes {} % of the agents of five other seeds take the foil, too**, and all of these agents in {} "
-        "[{},{}] % of {} questions. If a foil has an answer at one step, it has one at the next step in {} [{},{}] % "
-        "of {} pairs of steps. The difference between their two changes of the command has a median of {} times the "
-        "length of the first change.",
+        "[{},{}] % of {} questions.",
         *(flipped(answers), rate_of(line.flipped == line.open for line in answers), len(answers)),
+    )
+    facts.say(
+        "If a foil has an answer at one step, it has one at the next step in {} [{},{}] % of {} pairs of steps. The "
+        "difference between their two changes of the command has a median of {} times the length of the first change.",
         *(moves["answer at t + 1, too [95 % CI]"], moves["pairs of steps"], moves["difference of the changes: median"]),
     )
 
@@ -1203,11 +1269,15 @@ def _influence(rows: Rows, facts: Facts) -> None:
 
     def influence(mine: Sequence[Any]) -> Cells:
         middle = [(line.lower + line.upper) / 2 for line in mine]
-        return {
+        cells = {
             "steps": len(mine),
-            "mean share that changes": float(np.mean(middle)),
             "proven active [95 % CI]": rate_of(line.lower > 0 for line in mine),
             "proven inert [95 % CI]": rate_of(line.inert for line in mine),
+        }
+        if np.median([line.upper - line.lower for line in mine]) > 0.1:
+            return cells
+        return cells | {
+            "mean share that changes": float(np.mean(middle)),
             "Spearman: KL": float(stats.spearmanr([line.kl for line in mine], middle).statistic),
             "flip": float(stats.spearmanr([line.flip for line in mine], middle).statistic),
         }
@@ -1215,10 +1285,16 @@ def _influence(rows: Rows, facts: Facts) -> None:
     facts.lines("Proven shares, and the scores against them", steps, influence, LABELS)
     active = [line.lower > 0 for line in steps]
     facts.say(
-        "**At {} of {} steps, it is proven that some command changes the action** ({} [{},{}] %). At {} steps, it is "
-        "proven that none does.",
-        *(sum(active), len(active), rate_of(active), sum(line.inert for line in steps)),
+        "**At {} of {} steps, it is proven that some command changes the action** ({} [{},{}] %).",
+        *(sum(active), len(active), rate_of(active)),
     )
+    unknown = [LABELS[line.agent] for line in steps if not line.lower > 0 and not line.inert]
+    where = f" ({', '.join(dict.fromkeys(unknown))})" if unknown else ""
+    facts.say(
+        f"At {{}} steps, it is proven that none does. The other {{}} steps are undecided{where}.",
+        *(sum(line.inert for line in steps), len(unknown)),
+    )
+    facts.say("the median of their differences is above 0.1.")
     facts.say("branch and bound with 3,000 boxes.")
 
 

@@ -56,7 +56,7 @@ class Picture:
 
 @dataclass(frozen=True)
 class Finding:
-    """A result in one sentence, with its number and interval, and the picture that shows it."""
+    """A result in one sentence, for the index, with its number and interval, and the picture that shows it."""
 
     sentence: str
     picture: str | None = None
@@ -74,10 +74,10 @@ class Report:
     findings: list[Finding] = field(default_factory=list)
     """The results of the page, for the index."""
 
-    def find(self, sentence: str, picture: str | None = None) -> "Report":
-        """Add a finding: a paragraph of this page and a line of the index."""
+    def find(self, sentence: str, more: str = "", *, picture: str | None = None) -> "Report":
+        """Add a finding: its sentence is a line of the index, and begins a paragraph of this page."""
         self.findings.append(Finding(sentence, picture))
-        return self.say(sentence)
+        return self.say(f"{sentence} {more}".strip())
 
     def say(self, *paragraphs: str) -> "Report":
         self.parts.extend(paragraphs)

@@ -45,7 +45,8 @@ def _times(plan: Plan, alone: list[Row]) -> Table:
     columns = ("search", "median (s)", "10 %", "90 %", "paper: mean (s)")
     note = (
         f"Times of {len({row.case for row in alone})} cases of the comparison, asked one at a time in one process with "
-        "one thread. The paper's times are means on a GPU, with one query at a time."
+        "one thread. The interval of the median ratio is from order statistics. The paper's times are means on a GPU, "
+        "with one query at a time."
     )
     return Table("Seconds per question", columns, tuple(lines), note)
 

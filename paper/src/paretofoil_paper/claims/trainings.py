@@ -121,18 +121,25 @@ def area_interval(area: float, first: int, second: int) -> Interval:
     return Interval(float(low), float(high))
 
 
+def mean_steps(rows: Sequence[TrainedAgent]) -> dict[tuple[str, str], float]:
+    """Return the mean length of the rollouts of the ablation's agents, by variant and environment."""
+    groups: dict[tuple[str, str], list[float]] = {}
+    for row in rows:
+        if row.seed in ABLATED_SEEDS:
+            groups.setdefault((row.variant, row.environment), []).append(row.steps)
+    return {key: float(np.mean(steps)) for key, steps in groups.items()}
+
+
 def ablation_table(rows: Sequence[TrainedAgent]) -> Table:
     """Return what agents learn without trimming and without a preference for shorter episodes."""
-    ablated = [row for row in rows if row.seed in ABLATED_SEEDS]
-    names = [name for name in ABLATED if any(row.environment == name for row in ablated)]
+    lengths = mean_steps(rows)
+    names = [name for name in ABLATED if (OURS, name) in lengths]
     lines: list[tuple[Any, ...]] = []
     for variant in VARIANTS:
-        group = [row for row in ablated if row.variant == variant]
+        group = [row for row in rows if row.seed in ABLATED_SEEDS and row.variant == variant]
         if group:
-            lengths = [[row.steps for row in group if row.environment == name] for name in names]
             reached = sum(row.well_trained for row in group)
-            steps = (float(np.mean(of_name)) if of_name else None for of_name in lengths)
-            lines.append((variant, f"{reached} of {len(group)}", *steps))
+            lines.append((variant, f"{reached} of {len(group)}", *(lengths.get((variant, name)) for name in names)))
     columns = ("variant", "reach the whole front", *(f"{ENVIRONMENTS[name]}: steps" for name in names))
     note = "Steps: mean length of greedy rollouts under the commands of the agent's front, over at most five seeds."
     return Table("Trimming and shorter-first", columns, tuple(lines), note)

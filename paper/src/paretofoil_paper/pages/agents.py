@@ -32,19 +32,19 @@ def page(plan: Plan) -> Report:
     rows = all_seed_rows(plan)
     stress, seeding, *others = seed_tables(plan, rows)
     report = Report("Agents of other seeds, and the authors' agents")
-    report.find(_rate(plan, rows), "agents.png")
-    report.find(_seeding(rows))
+    report.find(_rate(plan, rows), picture="agents.png")
+    report.find(*_seeding(rows))
     if authors.stress:
         ours = {name: summarise(r for r in group if r.search == AS_RUN).success for name, group in rows.as_run.items()}
         table = others_table(authors, ours)
-        report.find(_authors(table))
+        report.find(*_authors(table, white_table(authors) if authors.comparison else None))
     factors = read_factors(plan.out / "rows" / FILE)
     if factors:
         choices = factors_table(factors)
-        report.find(_factors(choices, table if authors.stress else None))
+        report.find(*_factors(choices, table if authors.stress else None))
     goals = read_goals(plan.out / "rows" / GOALS)
     if goals:
-        report.find(_goals(goals))
+        report.find(*_goals(goals))
     report.say("## Five agents per environment", _describe_seeds(plan))
     kept = [name for name in stress.columns if name != "paper: cases"]
     report.add(pick(stress, kept), Picture.of(_figure(stress), "agents", CAPTION))
@@ -74,27 +74,26 @@ def _rate(plan: Plan, rows: SeedRows) -> str:
     )
 
 
-def _seeding(rows: SeedRows) -> str:
+def _seeding(rows: SeedRows) -> tuple[str, str]:
     """State the paper's main claim: seeding improves on local search, except in Fruit-Tree."""
     pairs = pairs_with(rows.all_reachable, "local-zoo")
     test, interval = paired_test(pairs), difference_interval(pairs, environment_of)
-    parts = []
+    helped, others = [], []
     for environment, group in rows.reachable.items():
-        of_environment = pairs_with(group, "local-zoo")
-        low = difference_interval(of_environment, environment_of).low
-        if low > 0:
-            parts.append(ENVIRONMENTS[environment])
+        low = difference_interval(pairs_with(group, "local-zoo"), environment_of).low
+        (helped if low > 0 else others).append(ENVIRONMENTS[environment])
+    verb = "lowers" if test.difference < 0 else "raises"
     return (
-        "**Starting ZOO at a point found by rays (boundary seeding) changes its success rate by "
-        f"{100 * test.difference:+.1f} points** (cluster {interval}): of {test.cases:,} cases, {test.first:,} are "
-        f"solved only with boundary seeding (CF-ZOO), and {test.second:,} only without. The interval is above 0 in "
-        f"{len(parts)} of {len(rows.reachable)} environments ({', '.join(parts) or 'none'}). The paper says that "
-        "boundary seeding helps except in Fruit-Tree."
+        f"**Starting ZOO at a point found by rays (boundary seeding) {verb} its success rate by "
+        f"{100 * abs(test.difference):.1f} points** (cluster {interval}): of {test.cases:,} cases, {test.first:,} are "
+        f"solved only with boundary seeding (CF-ZOO), and {test.second:,} only without.",
+        f"The interval of an environment is above 0 in {', '.join(helped) or 'none'}, but not in "
+        f"{', '.join(others) or 'any other'}. The paper says that boundary seeding helps except in Fruit-Tree.",
     )
 
 
-def _authors(table: Table) -> str:
-    """State the rates of whole stress tests and of samples apart."""
+def _authors(table: Table, white: Table | None) -> tuple[str, str]:
+    """State the rates of whole stress tests and of samples apart, and that of White-CW."""
     sampled = {LABELS[name] for name in NOT_IN_PAPER}
     whole, samples = ([c for c in cells_of(table) if (c["environment"] in sampled) == part] for part in (False, True))
     rates = [
@@ -103,19 +102,26 @@ def _authors(table: Table) -> str:
     ]
     infeasible = [sum(c["proven infeasible"] for c in cells) for cells in (whole, samples)]
     more = (
-        f" On {len(samples)} further agents of theirs, with two commands each, it solves {rates[1].successes} of "
+        f"On {len(samples)} further agents of theirs, with two commands each, it solves {rates[1].successes} of "
         f"{rates[1].cases} cases ({rates[1]} %), and {infeasible[1]} are proven infeasible."
         if samples
         else ""
     )
+    if white is not None:
+        total = cells_of(white)[-1]
+        zoo, attack = (total[f"{name} [95 % CI]"] for name in ("CF-ZOO as run", "White-CW, confidence 0"))
+        more += (
+            f" Of {total['cases']} cases chosen as in the paper's comparison, CF-ZOO solves {zoo} %, and White-CW "
+            f"with confidence 0 solves {attack} %."
+        )
     return (
         f"**On {len(whole)} agents that the authors published, CF-ZOO as run solves {rates[0].successes:,} of the "
-        f"{rates[0].cases:,} cases of the stress test** ({rates[0]} %), and {infeasible[0]} are proven "
-        f"infeasible.{more}"
+        f"{rates[0].cases:,} cases of the stress test** ({rates[0]} %), and {infeasible[0]} are proven infeasible.",
+        more.strip(),
     )
 
 
-def _factors(table: Table, authors: Table | None) -> str:
+def _factors(table: Table, authors: Table | None) -> tuple[str, str]:
     """State which choice makes fewer DST cases feasible, beside the share of the authors' agent."""
     lines = cells_of(table)
     changed = [line for line in lines if line[INTERVAL] is not None and line["variant"] != ALL]
@@ -141,7 +147,7 @@ def _factors(table: Table, authors: Table | None) -> str:
         if lower
         else "**No choice of the authors' training makes fewer DST cases feasible.**"
     )
-    return f"{finding}{agent} {tried}{raised}"
+    return finding, f"{agent} {tried}{raised}".strip()
 
 
 def _authors_choice(line: dict[str, Any]) -> str:
@@ -209,7 +215,7 @@ def _describe_authors(rows: OtherRows) -> str:
     )
 
 
-def _goals(rows: Sequence[GoalAnswer]) -> str:
+def _goals(rows: Sequence[GoalAnswer]) -> tuple[str, str]:
     """State what is proven, and what the other searches solve."""
     exact = [row for row in rows if row.search == EXACT]
     agents = len({row.agent for row in rows})
@@ -223,8 +229,9 @@ def _goals(rows: Sequence[GoalAnswer]) -> str:
     return (
         f"**The exact search proves its answers to {proven} of {len(exact)} questions about {count} conditioned on "
         "goals or preferences** (of Stable-Baselines3), in a median of "
-        f"{float(np.median([row.seconds for row in exact])):.2f} s of CPU time. Of {len(feasible)} feasible "
-        f"questions, Boundary solves {solved['boundary']} % and CF-ZOO {solved['cf-zoo']} %."
+        f"{float(np.median([row.seconds for row in exact])):.2f} s of CPU time.",
+        f"Of {len(feasible)} feasible questions, Boundary solves {solved['boundary']} % and CF-ZOO "
+        f"{solved['cf-zoo']} %.",
     )
 
 

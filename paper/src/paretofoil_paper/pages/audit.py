@@ -24,13 +24,13 @@ def page(plan: Plan) -> Report:
     audit = as_run_audit(plan)
     grid, proofs, budgets, by_environment, against, recovery, *others = audit_tables(plan, audit)
     report = Report("The failures of CF-ZOO, classified by the paper's grid and by proofs")
-    report.find(_failures(audit), "audit.png")
-    report.find(_grid(against, set(plan.agents) == set(ENVIRONMENTS)))
-    report.find(_budget(budgets))
-    report.find(_seeding(recovery))
+    report.find(_failures(audit), picture="audit.png")
+    report.find(*_grid(against, set(plan.agents) == set(ENVIRONMENTS)))
+    report.find(*_budget(budgets))
+    report.find(*_seeding(recovery))
     report.say(
-        f"{PAPER_PROTOCOL} The exact search answered every case. CF-ZOO tried the cases again that it missed and that "
-        "are not proven infeasible, with larger budgets. The grid has 200 values per objective, for up to "
+        f"{PAPER_PROTOCOL} The exact search answered every case. CF-ZOO ran again, with larger budgets, on the cases "
+        "that it had missed and that are not proven infeasible. The grid has 200 values per objective, for up to "
         f"{plan.grid_dimension} objectives. It was run on the cases that the largest budget does not solve; of those "
         "that are proven infeasible, on all with two objectives and on a sample of the others."
     )
@@ -56,39 +56,41 @@ def _failures(audit: Audit) -> str:
     )
 
 
-def _grid(against: Table, complete: bool) -> str:
+def _grid(against: Table, complete: bool) -> tuple[str, str]:
     lines = cells_of(against)
     none, some = (line["feasible, proven closest"] + line["feasible, with a gap"] for line in lines)
     infeasible = [line["proven infeasible"] for line in lines]
-    paper = f" The paper calls {AUDIT['grid-infeasible']} cases infeasible because of its grid." if complete else ""
+    paper = f"The paper calls {AUDIT['grid-infeasible']} cases infeasible because of its grid. " if complete else ""
     share = Proportion(none, none + some)
     return (
         f"**A grid of 200 values per objective misses every valid command in {none:,} of {share.cases:,} feasible "
-        f"cases** that CF-ZOO misses even with its largest budget ({share} %), because all of "
-        f"them lie between its points.{paper} Of {sum(infeasible):,} cases that are proven infeasible, our grid finds "
-        f"a valid command in {infeasible[1]:,}."
+        f"cases** that CF-ZOO misses even with its largest budget ({share} %): all valid commands lie between its "
+        "points.",
+        f"{paper}Of {sum(infeasible):,} cases that are proven infeasible, our grid finds a valid command in "
+        f"{infeasible[1]:,}.",
     )
 
 
-def _budget(budgets: Table) -> str:
+def _budget(budgets: Table) -> tuple[str, str]:
     first, *_, recommended, last = cells_of(budgets)
     rates = [cells["of all feasible cases [95 % CI]"] for cells in (first, recommended, last)]
     return (
         f"**Of the {first['feasible cases missed at first']:,} feasible cases that CF-ZOO as run misses with a budget "
         f"of B = {first['budget B']:,} queries, it solves {recommended['found']} with B = "
-        f"{recommended['budget B']:,} and {last['found']} with B = {last['budget B']:,}**. Of all "
+        f"{recommended['budget B']:,} and {last['found']} with B = {last['budget B']:,}**: of all "
         f"{rates[0].cases:,} feasible cases, it solves {rates[0]} % with the first budget, {rates[1]} % with the "
-        f"second and {rates[2]} % with the third. The paper recommends 50,000."
+        f"second and {rates[2]} % with the third.",
+        "The paper recommends 50,000.",
     )
 
 
-def _seeding(recovery: Table) -> str:
+def _seeding(recovery: Table) -> tuple[str, str]:
     by_search = {cells["search"]: cells for cells in cells_of(recovery)}
     zoo, local = by_search["cf-zoo"], by_search["local-zoo"]
     return (
         f"**Of {zoo['known feasible']:,} cases that are feasible in the reachable region, CF-ZOO solves "
-        f"{zoo['recovered [95 % CI]']} % and its ZOO phase alone {local['recovered [95 % CI]']} %**. They need medians "
-        f"of {zoo['queries: median']:,.0f} and {local['queries: median']:,.0f} queries."
+        f"{zoo['recovered [95 % CI]']} % and its ZOO phase alone {local['recovered [95 % CI]']} %**.",
+        f"They need medians of {zoo['queries: median']:,.0f} and {local['queries: median']:,.0f} queries.",
     )
 
 

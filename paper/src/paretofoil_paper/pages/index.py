@@ -6,10 +6,10 @@ from paretofoil_paper.report import Report
 
 TITLE = "Results"
 INTRODUCTION = (
-    "We repeated the paper's experiments with our own agents and added some. These are the findings; each page has "
-    "their tables and says how they were measured. All intervals are 95 % confidence intervals: Wilson's after a "
-    "rate, those of a bootstrap over episodes (and over agents where there are several) after the word *cluster*, and "
-    "Student's over seeds after *Student*."
+    "We repeated the paper's experiments with our own agents, and added experiments. The headings link to the pages "
+    "that have the tables and say how each result was measured; [terms](#terms) are explained below. All intervals "
+    "are 95 % confidence intervals: Wilson's after a rate, those of a bootstrap over episodes (and over agents where "
+    "there are several) after the word *cluster*, and Student's over seeds after *Student*; tables name all others."
 )
 TERMS = (
     "- **Case**: a state, a command there, and a *foil*, a valid action that the agent did not choose.\n"
@@ -39,10 +39,10 @@ REPEAT = (
 
 def index(pages: Mapping[str, Report]) -> Report:
     """Return the index of pages by name."""
-    report = Report(TITLE).say(INTRODUCTION, "## Terms", TERMS)
+    report = Report(TITLE).say(INTRODUCTION)
     for name, page in pages.items():
         report.say(f"## [{page.title}]({name}.md)")
         report.say("\n".join(f"- {finding.sentence}" for finding in page.findings))
         pictures = [finding.picture for finding in page.findings if finding.picture]
         report.say(*(f"[![{page.title}](figures/{picture})]({name}.md)" for picture in pictures))
-    return report.say("## How to repeat the measurements", REPEAT)
+    return report.say("## Terms", TERMS, "## How to repeat the measurements", REPEAT)

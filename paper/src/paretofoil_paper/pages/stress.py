@@ -22,8 +22,8 @@ def page(plan: Plan) -> Report:
     all_differences = differences(plan)
     of_stress = [d for d in all_differences if d.table == "Stress test"]
     report = Report("The stress test of CF-ZOO, and what differs from the paper")
-    report.find(_rate(stress), "stress.png")
-    report.find(_reason(of_stress))
+    report.find(_rate(stress), picture="stress.png")
+    report.find(*_reason(of_stress))
     report.say(
         "The stress test has a case for every command of an agent's front, every step of its greedy rollout, and every "
         "valid action that was not chosen there. CF-ZOO is as run by the authors: it may "
@@ -39,14 +39,15 @@ def page(plan: Plan) -> Report:
     report.add(Picture.of(stress_figure(stress), "stress", CAPTION))
     report.say("## Why rates differ", _describe_differences(of_stress))
     report.add(_decomposition(of_stress))
-    report.say("## The paper's worked examples", _describe_examples())
     examples = examples_table(plan)
-    shown = ("example", "foil", "by", "counterfactual command", "in the paper's units", "signs")
+    report.say("## The paper's worked examples", _describe_examples(examples))
+    shown = {name: name for name in ("example", "foil", "by", "counterfactual command")}
+    shown |= {"in the paper's units": "distance", "signs": "signs"}
     chosen = ("paper", "CF-ZOO", "exact")
     report.add(pick(examples, shown, where=lambda cells: cells["by"] in chosen, note=_examples_note()))
     sentences, picture = landscapes_picture(plan)
     if picture is not None:
-        report.say("## Landscapes", f"{RULE} {READING}", *sentences).add(picture)
+        report.say("## Landscapes", RULE, READING, *sentences).add(picture)
     report.appendix += [stress, reachable, counts, differences_table(all_differences), examples, *authors_tables(plan)]
     return report
 
@@ -69,16 +70,17 @@ def _rate(table: Table) -> str:
     )
 
 
-def _reason(of_stress: list[Difference]) -> str:
+def _reason(of_stress: list[Difference]) -> tuple[str, str]:
     *parts, total = of_stress
     feasible, solved = (max(parts, key=lambda d: abs(getattr(d, part))) for part in ("from_feasible", "from_recovery"))
     return (
         f"**Of the difference of {total.points:+.1f} percentage points, {total.from_feasible:+.1f} come from the share "
         f"of cases that are feasible and {total.from_recovery:+.1f} from the share of the feasible cases that are "
-        f"solved.** The effect of feasibility is largest in {feasible.environment} "
-        f"({feasible.ours.feasible_share:.0f} % of the cases are feasible here, {feasible.paper.feasible_share:.0f} % "
-        f"in the authors' rows), that of the search in {solved.environment}. The different numbers of cases per "
-        f"environment alone would change the total rate by {case_mix(parts):+.1f} points."
+        "solved.**",
+        f"Feasibility has its largest effect in {feasible.environment} ({feasible.ours.feasible_share:.0f} % of the "
+        f"cases are feasible here, {feasible.paper.feasible_share:.0f} % in the authors' rows), the search in "
+        f"{solved.environment}. Different numbers of cases per environment alone would change the total rate by "
+        f"{case_mix(parts):+.1f} points.",
     )
 
 
@@ -111,13 +113,24 @@ def _decomposition(of_stress: list[Difference]) -> Table:
     return Table("The difference from the paper, in two parts", columns, tuple(lines), note, rules=(len(lines) - 1,))
 
 
-def _describe_examples() -> str:
+def _describe_examples(examples: Table) -> str:
+    lines = {(cells["example"], cells["by"]): cells for cells in cells_of(examples)}
+    pairs = {name: (lines[name, "paper"], lines[name, "exact"]) for name, by in lines if by == "paper"}
+    asked = [name for name, (paper, ours) in pairs.items() if paper["foil"] == ours["foil"]]
+    equal = [name for name in asked if pairs[name][0]["signs"] == pairs[name][1]["signs"]]
+    where = f" ({', '.join(equal)})" if equal else ""
+    other = f" ({', '.join(name for name in pairs if name not in asked)})" if len(asked) < len(pairs) else ""
     return (
-        "Each question has the paper's state, remaining command and foil. Our agent is another network, so compare the "
-        "signs of the change, not its size. If our agent already takes the foil, the foil is the action that the "
-        "authors' agent took. Our searches run in the reachable region."
+        f"In {len(equal)} of {len(asked)} examples with the paper's foil{where}, the closest command changes all "
+        "objectives in the same directions as the paper's command. Each question has the paper's state, remaining "
+        "command and foil. Our agent is another network, so compare the signs of the change, not its size. If our "
+        f"agent already takes the foil{other}, the foil is the action that the authors' agent took. Our searches "
+        "run in the reachable region."
     )
 
 
 def _examples_note() -> str:
-    return "Signs: the direction in which each objective changes; 0 if its share of the scaled change is below 5 %."
+    return (
+        "Distance: with each objective divided by its range in the paper's search region. Signs: the direction in "
+        "which each objective changes; 0 if its share of the scaled change is below 5 %."
+    )

@@ -25,16 +25,17 @@ from paretofoil_paper.consequences import (
     outcomes_table,
     robustness_table,
 )
-from paretofoil_paper.influence import StepInfluence, influence_tables, step_influences
+from paretofoil_paper.influence import WIDE, StepInfluence, influence_tables, step_influences
 from paretofoil_paper.issued import IssuedAnswer
 from paretofoil_paper.measurements import share, share_and_interval
+from paretofoil_paper.paper_tables import ENVIRONMENTS
 from paretofoil_paper.plan import Plan
 from paretofoil_paper.protocols import REACHABLE_PROTOCOL
 from paretofoil_paper.report import Picture, Report, cells_of, pick
 from paretofoil_paper.stability import TransferredAnswer, moves, moves_table, transfer_table, transferred_answers
 from paretofoil_paper.stress import stress_rows
 
-CAPTION = "Answers that deliver what they ask for, and answers with an attainable command"
+CAPTION = "Answers that deliver what they ask for, that have an attainable command, and that can end on the front"
 
 
 def page(plan: Plan) -> Report:
@@ -47,14 +48,14 @@ def page(plan: Plan) -> Report:
     influences, other_seed = step_influences(plan), other_seed_answers(plan, exact)
     moved = moves_table(plan, moves(plan, exact))
     report = Report("What an answer is worth")
-    report.find(_delivery(attainable, unrounded), "attainable.png")
+    report.find(*_delivery(attainable, unrounded), picture="attainable.png")
     report.find(_consequences([row for row in issued if row.search == "exact"]))
-    report.find(_stability(transferred, cells_of(moved)))
-    report.find(_influence(influences))
+    report.find(*_stability(transferred, cells_of(moved)))
+    report.find(*_influence(influences))
     report.say(
         f"{REACHABLE_PROTOCOL} The answers are those of the exact search to every case of the stress test. A *quoted* "
-        "command is an answer in short numbers. Instead, the influence of the command is measured in the paper's "
-        "search region."
+        "command is an answer in short numbers. Only the influence of the command, in the last section, is measured in "
+        "the paper's search region."
     )
     table = attainable_table(plan, attainable, unrounded)
     report.say("## Is the request delivered?", _describe_attainable(attainable))
@@ -63,7 +64,8 @@ def page(plan: Plan) -> Report:
         *("attainable command found [95 % CI]", "distance: quoted", "distance: unrounded", "distance: attainable"),
     )
     report.add(
-        pick(table, kept, note=table.note), Picture.of(attainable_figure(plan, attainable), "attainable", CAPTION)
+        pick(table, kept, note=_attainable_note()),
+        Picture.of(attainable_figure(plan, attainable), "attainable", CAPTION),
     )
     report.say("## Where does the episode end?", _describe_issued())
     outcomes = outcomes_table(plan, issued)
@@ -84,16 +86,16 @@ def page(plan: Plan) -> Report:
     return report
 
 
-def _delivery(rows: Sequence[AttainableAnswer], unrounded: Sequence[UnroundedAnswer]) -> str:
+def _delivery(rows: Sequence[AttainableAnswer], unrounded: Sequence[UnroundedAnswer]) -> tuple[str, str]:
     quoted, exact = share(rows, lambda row: row.delivers), share(unrounded, lambda row: row.delivers)
     found, interval = share_and_interval(rows, lambda row: row.attainable)
     ratios = [row.attainable_distance / row.distance for row in rows if row.attainable_distance and row.distance]
     return (
         f"**{quoted.successes:,} of {quoted.cases:,} answers, quoted in short numbers, deliver what they ask for** "
-        f"({quoted} %). Unrounded, {exact.successes:,} answers do. For {found} % of the answers (cluster "
-        f"{interval}), rollouts found a command that makes the agent take the foil and "
-        "delivers what it asks for. Its distance is a median of "
-        f"{float(np.median(ratios)) if ratios else 0.0:.2g} times that of the quoted command."
+        f"({quoted} %); unrounded, {exact.successes:,} do.",
+        f"For {found} % of the answers (cluster {interval}), rollouts found a command that delivers what it asks "
+        "for and makes the agent take the foil. Its distance is a median of "
+        f"{float(np.median(ratios)) if ratios else 0.0:.2g} times that of the quoted command.",
     )
 
 
@@ -107,7 +109,7 @@ def _consequences(rows: Sequence[IssuedAnswer]) -> str:
     )
 
 
-def _stability(rows: Sequence[TransferredAnswer], moved: list[dict[str, object]]) -> str:
+def _stability(rows: Sequence[TransferredAnswer], moved: list[dict[str, object]]) -> tuple[str, str]:
     opened = [row for row in rows if row.open]
     flipped = 100 * sum(row.flipped for row in opened) / max(sum(row.open for row in opened), 1)
     every = share(opened, lambda row: row.flipped == row.open)
@@ -115,22 +117,37 @@ def _stability(rows: Sequence[TransferredAnswer], moved: list[dict[str, object]]
     if moved:
         last = moved[-1]
         step = (
-            " If a foil has an answer at one step, it has one at the next step in "
+            "If a foil has an answer at one step, it has one at the next step in "
             f"{last['answer at t + 1, too [95 % CI]']} % of {last['pairs of steps']:,} pairs of steps. The difference "
             "between their two changes of the command has a median of "
             f"{text(last['difference of the changes: median'])} times the length of the first change."
         )
     return (
         f"**An answer makes {flipped:.0f} % of the agents of five other seeds take the foil, too**, and all of these "
-        f"agents in {every} % of {every.cases:,} questions.{step}"
+        f"agents in {every} % of {every.cases:,} questions.",
+        step,
     )
 
 
-def _influence(rows: Sequence[StepInfluence]) -> str:
+def _influence(rows: Sequence[StepInfluence]) -> tuple[str, str]:
     active, inert = share(rows, lambda row: row.proven_active), share(rows, lambda row: row.inert)
     return (
         f"**At {active.successes:,} of {active.cases:,} steps, it is proven that some command changes the action** "
-        f"({active} %). At {inert.successes} steps, it is proven that none does."
+        f"({active} %).",
+        f"At {inert.successes} steps, it is proven that none does. The other "
+        f"{active.cases - active.successes - inert.successes} steps are undecided{_where_open(rows)}.",
+    )
+
+
+def _where_open(rows: Sequence[StepInfluence]) -> str:
+    agents = dict.fromkeys(row.agent for row in rows if not row.proven_active and not row.inert)
+    return f" ({', '.join(ENVIRONMENTS.get(name, name) for name in agents)})" if agents else ""
+
+
+def _attainable_note() -> str:
+    return (
+        "Quoted: the answer in short numbers. Unrounded: the closest command. Distances are medians; those of "
+        "attainable commands are over the answers for which one was found."
     )
 
 
@@ -165,7 +182,8 @@ def _describe_influence() -> str:
     return (
         "The command is active at a step if it is proven that some commands of the search region change the action, "
         "and inert if it is proven that none does. The other steps are undecided after branch and bound with 3,000 "
-        "boxes. The proof bounds the share of commands that change the action; we use the middle of the bounds. KL and "
-        "flip are the authors' scores of influence, from probes along fixed directions. Spearman's rank correlation "
-        "compares them with the shares."
+        "boxes. The proof bounds the share of commands that change the action; we use the middle of the bounds. A dash "
+        "means that the bounds are too far apart for this: the median of their differences is above "
+        f"{WIDE:g}. KL and flip are the authors' scores of influence, from probes along fixed directions. Spearman's "
+        "rank correlation compares them with the shares."
     )
