@@ -9,14 +9,14 @@ from paretofoil.core.question import Question
 from paretofoil.show.landscape import draw_landscape, landscape
 from paretofoil.show.palette import GREEN, INK
 from paretofoil.study.statistics import Proportion
-from paretofoil_paper.comparison import COLOURS
+from paretofoil_paper.comparison import SERIES
 from paretofoil_paper.figures import Curve, Series, figure_curves, figure_rates
 from paretofoil_paper.landscapes import _draw_gradient
 
 
 def test_no_two_series_of_the_comparison_share_their_marker_and_filling():
-    series = [Series(label, colour, {"all": Proportion(3, 10)}) for label, colour in COLOURS.items()]
-    series += [Series("paper", COLOURS["cf-zoo"], {"all": Proportion(4, 10)}, hollow=True)]
+    series = [Series(label, colour, {"all": Proportion(3, 10)}) for label, colour in SERIES.values()]
+    series += [Series("paper", SERIES["exact"][1], {"all": Proportion(4, 10)}, hollow=True)]
     lines = [bars.lines[0] for bars in figure_rates(["all"], series).axes[0].containers]  # type: ignore[attr-defined]
     looks = [(line.get_marker(), line.get_markerfacecolor() == "white") for line in lines]
     assert len(set(looks)) == len(series)

@@ -57,7 +57,7 @@ def test_one_half_space_is_exact(norm: str) -> None:
 
 
 @pytest.mark.parametrize("norm", ["l1", "l2", "linf"])
-def test_several_half_spaces_are_never_overestimated_and_mostly_exact_for_l2(norm: str) -> None:
+def test_several_half_spaces_are_never_overestimated_and_exact_for_l2(norm: str) -> None:
     rng, shortfalls = np.random.default_rng(1), []
     for _ in range(300):
         slopes, levels, low, high = random_problem(rng, int(rng.integers(2, 6)))
@@ -69,7 +69,37 @@ def test_several_half_spaces_are_never_overestimated_and_mostly_exact_for_l2(nor
         shortfalls.append(expected - bound[0])
     assert len(shortfalls) > 50
     if norm == "l2":
-        assert np.mean(np.array(shortfalls) < 1e-6) > 0.8
+        assert np.mean(np.array(shortfalls) < 1e-6) > 0.99
+
+
+def test_nearly_parallel_pairs_of_half_spaces_are_exact_for_l2() -> None:
+    """Bounds with curvature come in such pairs."""
+    rng, shortfalls = np.random.default_rng(3), []
+    for _ in range(300):
+        slopes, levels, low, high = random_problem(rng, 3)
+        slopes = np.concatenate([slopes, slopes + 0.05 * rng.normal(size=slopes.shape)])
+        levels = np.concatenate([levels, levels + 0.05 * rng.normal(size=levels.shape)])
+        expected = solve(slopes, levels, low, high, "l2")
+        if expected is None:
+            continue
+        bound, _ = nearest(slopes[None], levels[None], low[None], high[None], "l2")
+        assert bound[0] <= expected + 1e-6
+        shortfalls.append(expected - bound[0])
+    assert len(shortfalls) > 50
+    assert np.mean(np.array(shortfalls) < 1e-5) > 0.99
+
+
+def test_boxes_outside_a_sum_of_half_spaces_are_excluded() -> None:
+    """No linear program has a solution where the bound is infinite, and it is infinite for nearly all such boxes."""
+    rng, excluded, empty = np.random.default_rng(4), 0, 0
+    for _ in range(300):
+        slopes, levels, low, high = random_problem(rng, 4)
+        bound, _ = nearest(slopes[None], levels[None], low[None], high[None], "l2")
+        possible = linprog(np.zeros(len(low)), -slopes, -levels, bounds=list(zip(low, high, strict=True))).status == 0
+        assert not (possible and np.isinf(bound[0]))
+        excluded, empty = excluded + np.isinf(bound[0]), empty + (not possible)
+    assert empty > 50
+    assert excluded > 0.9 * empty
 
 
 @pytest.mark.parametrize("norm", ["l1", "l2", "linf"])

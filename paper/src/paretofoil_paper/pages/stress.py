@@ -122,7 +122,7 @@ def _describe_examples(examples: Table) -> str:
     other = f" ({', '.join(name for name in pairs if name not in asked)})" if len(asked) < len(pairs) else ""
     return (
         f"In {len(equal)} of {len(asked)} examples with the paper's foil{where}, the closest command changes all "
-        "objectives in the same directions as the paper's command. Each question has the paper's state, remaining "
+        "objectives in the same directions as the paper's answer. Each question has the paper's state, remaining "
         "command and foil. Our agent is another network, so compare the signs of the change, not its size. If our "
         f"agent already takes the foil{other}, the foil is the action that the authors' agent took. Our searches "
         "run in the reachable region."
