@@ -78,10 +78,12 @@ def _seeding(rows: SeedRows) -> tuple[str, str]:
     """State the paper's main claim: seeding improves on local search, except in Fruit-Tree."""
     pairs = pairs_with(rows.all_reachable, "local-zoo")
     test, interval = paired_test(pairs), difference_interval(pairs, environment_of)
-    helped, others = [], []
-    for environment, group in rows.reachable.items():
-        low = difference_interval(pairs_with(group, "local-zoo"), environment_of).low
-        (helped if low > 0 else others).append(ENVIRONMENTS[environment])
+    helped = [
+        ENVIRONMENTS[environment]
+        for environment, group in rows.reachable.items()
+        if difference_interval(pairs_with(group, "local-zoo"), environment_of).low > 0
+    ]
+    others = [ENVIRONMENTS[environment] for environment in rows.reachable if ENVIRONMENTS[environment] not in helped]
     verb = "lowers" if test.difference < 0 else "raises"
     return (
         f"**Starting ZOO at a point found by rays (boundary seeding) {verb} its success rate by "
