@@ -214,7 +214,7 @@ def _reach_in_cap(
     height: float,
     reach: np.ndarray,
 ) -> None:
-    """Reduce the reach (2, n) of slopes (d, n) down and up to the part of the box in the cap; see `bounds.Cap`.
+    """Reduce bounds (2, n) of -slopes . e and of slopes . e to the part of a box in the cap; see `bounds.Cap.reach`.
 
     The loops over units are the inner ones, so that they are vectorised.
     """
