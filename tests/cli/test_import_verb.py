@@ -60,7 +60,7 @@ def test_names_and_ranges_of_an_uncatalogued_environment_are_typed(run, tmp_path
         (["import", "none.pt", "--env", "deep-sea-treasure"], "expected a checkpoint at none.pt, got no file"),
         (["import", "front.txt", "--env", "deep-sea-treasure"], "front.txt: expected an archive of torch.save"),
         (["import", "model.pt", "--env", "branch-path"], "a network with 10 state inputs"),
-        (["import", "model.pt", "--env", "minecart-stochastic"], "an environment of the authors among"),
+        (["import", "model.pt", "--env", "minecart-stochastic"], "one of the environments of the authors' code"),
         ([*IMPORT, "--front", "none.txt"], "expected a front at none.txt, got no file"),
         ([*IMPORT, "--front", "model.pt"], "model.pt with "),
         ([*IMPORT, "--range", "tme=1:2"], "got 'tme' (did you mean time?)"),

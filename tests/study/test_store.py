@@ -385,7 +385,7 @@ def test_an_invalid_search_in_a_file_is_an_error(written: Path, change: Callable
 
 def test_resuming_without_sources_is_an_error(written: Path) -> None:
     execute(written, "DELETE FROM about WHERE name = 'sources'")
-    with pytest.raises(InvalidInput, match=r"got \['small'\], defined in Python; call run_study"):
+    with pytest.raises(InvalidInput, match=r"got \['small'\], which a program defined; call run_study"):
         resume_study(written)
 
 

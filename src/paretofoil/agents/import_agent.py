@@ -142,8 +142,8 @@ def read_front(file: str | Path, objectives: Sequence[Objective], entry: envs.Ca
         fits, got = False, brief_words(error)
     if not fits:
         names = ", ".join(o.name for o in objectives)
-        expected = f"{path} with rows of {size} finite numbers ({names})"
-        raise InvalidInput.expected(f"{expected}, or these and {returns} returns, separated by commas", got)
+        expected = f"{path} with {size} finite numbers per row, separated by commas ({names})"
+        raise InvalidInput.expected(f"{expected}, or with {size + returns}: a command and its returns", got)
     return FrontRows(table[:, :size], table[:, size:] if table.shape[1] > size else None)
 
 
@@ -236,7 +236,10 @@ def translate(checkpoint: Checkpoint, entry: envs.CatalogueEntry) -> PCN:
     """Return the network of a checkpoint as a policy in our environment."""
     translation = MORL_BASELINES if checkpoint.origin == "MORL-Baselines" else AUTHORS.get(entry.name)
     if translation is None:
-        raise InvalidInput.expected(f"an environment of the authors among {', '.join(AUTHORS)}", entry.name)
+        expected = (
+            f"one of the environments of the authors' code ({', '.join(AUTHORS)}), because the authors saved the file"
+        )
+        raise InvalidInput.expected(expected, entry.name)
     if checkpoint.continuous != (entry.action_space is not None):
         kinds = ("continuous", "discrete") if checkpoint.continuous else ("discrete", "continuous")
         expected = f"an environment with {kinds[0]} actions, as the network has"

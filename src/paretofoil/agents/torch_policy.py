@@ -567,10 +567,10 @@ class _FlattenedValues(nn.Module):
 
 @dataclass(frozen=True, eq=False, repr=False)
 class _RowsPolicy:
-    """A policy that interprets the rows that a torch module returns."""
+    """Base class of policies that wrap a torch module whose outputs are not one score per action."""
 
     rows: TorchPolicy
-    """The module as a policy of its outputs."""
+    """The policy that returns the outputs of the module, one row for each state and command."""
 
     def __repr__(self) -> str:
         kind = f"folds to {self.rows.deviation:.0e}" if isinstance(self.rows, WhiteBoxTorchPolicy) else "black-box"

@@ -258,9 +258,9 @@ def _outwards(amount: float, width: float, *, up: bool) -> float:
 
 
 def directions_of(actions: ActionSpace, amounts: np.ndarray) -> dict[int, AmountFoil]:
-    """Return foils for each dimension: a tenth of the range more, and a tenth less, where the range has room.
+    """Return two foils for each dimension: a tenth of its range more, and a tenth of its range less.
 
-    They are numbered as in `direction_names`.
+    Foils outside the range are left out. The foils are numbered as in `direction_names`.
     """
     foils: dict[int, AmountFoil] = {}
     sides = zip(actions.names, actions.low, actions.high, actions.clip(amounts), strict=True)
@@ -322,7 +322,9 @@ def as_actor(subject: Any, actions: Any = None) -> Actor | None:
     if not isinstance(actions, ActionSpace):
         return None
     if not callable(subject):
-        expected = "with actions=..., a function (states, commands) -> amounts, or a policy of pf.from_torch"
+        expected = (
+            "a function (states, commands) -> amounts, or a policy of pf.from_torch, because actions=... is given"
+        )
         raise InvalidInput.expected(expected, type(subject).__name__)
     return CallableActor(subject, actions)
 

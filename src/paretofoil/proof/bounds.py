@@ -95,9 +95,11 @@ class Cap:
     def reach(self, slopes: np.ndarray, low: np.ndarray, high: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
         """Return upper bounds (B, n) of -slopes . e and of slopes . e over the caps in boxes.
 
-        slopes (B, d, n); e is the position in the box low, high (B, d), from -1 to 1. By duality, w . z is at most
+        slopes (B, d, n); e is the position in the box low, high (B, d), from -1 to 1. As a function of z, slopes . e is
+        w . z minus its value at the center of the box. By duality, w . z is at most
         v . z' + (radius^2 - |z'|^2) pull / 2 - share height for every pull > 0 and share >= 0. Here v = w + share
-        normal, and z' = v / pull clipped to the box. The pull and the share are those that are best without the box.
+        normal, and z' = v / pull clipped to the box. The method takes the pull and the share that would be optimal if
+        the cap were not cut by the box.
         """
         half, first, last = (high - low) / 2, low[:, :, None], high[:, :, None]
         w = slopes / np.where(half > 0, half, 1.0)[:, :, None]

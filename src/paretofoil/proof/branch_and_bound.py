@@ -170,7 +170,8 @@ def branch_and_bound(
 ) -> Proof:
     """Split the boxes with the smallest lower bounds until none can hold a point closer than best - gap.
 
-    `hopeless` returns whether the proof cannot be completed, because no closer point can be queried any more.
+    `improve` takes points to try, and returns the distance of the best one. `hopeless` returns whether the limit of
+    queries prevents further points from being tried; the search then stops.
     """
     low, high = claim.low[None], claim.high[None]
     normal, height = np.zeros_like(low), np.zeros(1)

@@ -89,8 +89,8 @@ def upper_bounds(
 ) -> HalfSpaces:
     """Return upper bounds of the outputs, without their bias, in boxes low, high (B, d), within the radius of 0.
 
-    They are tightest at the given points (B, d) of the boxes. `which` (B,) has the indices of the boxes among those of
-    the nodes.
+    They are tightest at the given points (B, d) of the boxes. The nodes and the lines may be relaxed over more boxes;
+    `which` (B,) has the indices of the boxes low, high among these.
     """
     rows, offsets = substitute(program, nodes, lines, rounded, down_to=1)
     operand, weight = nodes[0].operands[0], program.nodes[0].operands[0].weights[0]

@@ -66,7 +66,7 @@ class Relaxation:
         return offsets, (up * self.slope_high[:, None, :] + down * self.slope_low[:, None, :],)
 
     def terms(self, terms: np.ndarray) -> np.ndarray:
-        """Return the sizes (B, n) of the terms of the lines, given those of the input."""
+        """Return bounds (B, n) of the sums of absolute terms when the lines are evaluated, given those of the input."""
         slope = np.maximum(np.abs(self.slope_low), np.abs(self.slope_high))
         return slope * terms + np.maximum(np.abs(self.offset_low), np.abs(self.offset_high))
 

@@ -214,7 +214,7 @@ def _reach_in_cap(
     height: float,
     reach: np.ndarray,
 ) -> None:
-    """Reduce the reach (2, n) of slopes (d, n) down and up to the part of the box in the cap; see `bounds.Cap`.
+    """Reduce bounds (2, n) of -slopes . e and of slopes . e to the part of a box in the cap; see `bounds.Cap.reach`.
 
     The loops over units are the inner ones, so that they are vectorised.
     """
@@ -255,10 +255,10 @@ def _reach_in_cap(
 def _relax(
     chain: Chain, low: np.ndarray, high: np.ndarray, radius: float, normal: np.ndarray, height: np.ndarray
 ) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
-    """Return the lines (L - 1, 4, N, n) of all units over boxes, the inputs (4, N, n) of the first layer, and whether
-    a ReLU of a box is bent (N,).
+    """Return lines (L - 1, 4, N, n) of all units over boxes, ranges (4, N, n), and whether flat lines may help (N,).
 
-    The inputs of the first layer are the least and the largest, and the outputs there.
+    The ranges are those of the first layer: the least and the largest input of each unit, and the outputs at these two.
+    Flat lines may help if a ReLU whose input changes its sign in the box has a lower line that is not flat.
     """
     sizes, kinds, _ = chain
     num_layers, (count, dim) = len(sizes) - 1, low.shape
@@ -621,7 +621,7 @@ def _nearest(slopes: np.ndarray, levels: np.ndarray, low: np.ndarray, high: np.n
 
 @compiled
 def _cut(slopes: np.ndarray, levels: np.ndarray, low: np.ndarray, high: np.ndarray, radius: float) -> bool:
-    """Shrink a box, which keeps all its points in all half-spaces and within the radius; return if any are left."""
+    """Shrink a box around its points in all half-spaces and within the radius; return whether it has such points."""
     count, dim = slopes.shape
     if np.isfinite(radius):
         least = np.empty(dim)

@@ -65,9 +65,10 @@ class RelaxedProgram:
 class Forward:
     """A forward pass over boxes low, high (B, d).
 
-    `pads` are those of all affine functions, in order. If they are None, they are computed for each box, for inputs
-    that are differences of numbers up to `folded` (d,). `size` (B, d) has the largest absolute values of commands, if
-    bounds must hold for the deployed policy. With a `cap`, bounds hold only there.
+    `pads` are those of all affine functions, in order. If they are None, they are computed for each box. `folded` (d,)
+    has the absolute value of the origin, which is folded into the biases; these pads cover its rounding errors.
+    `size` (B, d) has the largest absolute values of commands, if bounds must hold for the deployed policy. With a
+    `cap`, bounds hold only in the cap.
     """
 
     def __init__(

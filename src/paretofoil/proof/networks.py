@@ -136,7 +136,7 @@ class MarginNetwork:
     def simplified(self, low: np.ndarray, high: np.ndarray) -> "list[MarginNetwork]":
         """Return a network for each of the boxes low, high (B, d), without the ReLUs that do not bend there.
 
-        The pads also cover these: they sum the absolute terms of all layers.
+        The pads of this network also cover the simplified ones, because they sum the absolute terms of all layers.
         """
         relus = [k for k, node in enumerate(self.program.nodes, start=1) if node.kind == Elementwise("relu")]
         if self.pads is None or self.rounding is not None or self.uses_taylor or not relus:
@@ -212,7 +212,10 @@ class MarginNetwork:
         level: float,
         radius: float,
     ) -> HalfSpaces:
-        """Return linear bounds and a second bound for each margin, which differs from the first near closer points."""
+        """Return linear bounds and, after them, a second bound for each margin.
+
+        The second bound uses the curvature in boxes that may hold closer points. In other boxes, it equals the first.
+        """
         distance, point = nearest(bounds.slopes, level - bounds.offsets, low, high, "l2")
         which = (distance < radius).nonzero()[0]
         slopes, offsets = bounds.slopes.copy(), bounds.offsets.copy()
@@ -333,15 +336,15 @@ def margin_network(program: Program, question: Question, outputs_per_action: int
 def moved_network(
     program: Program, origin: np.ndarray, basis: np.ndarray, diagonal: bool, reach: np.ndarray
 ) -> MarginNetwork:
-    """Return the network of a program whose outputs are margins, at commands origin + basis z with terms up to `reach`.
+    """Return the network of a program whose outputs are margins, as a function of z, for commands origin + basis z.
 
-    `diagonal` is whether the basis is diagonal.
+    `reach` is as in `rounding_pads`. `diagonal` is whether the basis is diagonal.
     """
     return MarginNetwork(program.moved(origin, basis, diagonal), rounding_pads(program, reach), origin, basis)
 
 
 def command_reach(question: Question) -> np.ndarray:
-    """Return, for each number (d,) of a command, the largest sum of absolute terms from which it is computed."""
+    """Return the largest sum of absolute terms (d,) when the numbers of a command are computed as origin + basis z."""
     size = np.abs(question.command)
     if not question.space.simplex:
         return size + np.maximum(question.command - question.low, question.high - question.command)
@@ -353,8 +356,10 @@ def command_reach(question: Question) -> np.ndarray:
 def rounding_pads(program: Program, reach: np.ndarray) -> tuple[np.ndarray, ...] | None:
     """Return pads that cover the rounding errors of each affine function: operations times the sum of absolute terms.
 
-    The terms are those before the command is folded in. Far from 0 they cancel, but their rounding errors remain.
-    Return None if lines can be steep, because pads for the whole region would then be far too large for a box.
+    `reach` (d,) has the largest sum of absolute terms of each number of a command; see `command_reach`. The pads use
+    the terms of the program before the origin is folded into its biases: if these terms are large and cancel, their
+    rounding errors remain. Return None if lines can be steep. Pads for the whole region would then be far too large
+    for a box.
     """
     if not all(_is_flat(node) for node in program.nodes):
         return None
@@ -394,11 +399,11 @@ def _is_flat(node: Node) -> bool:
 
 @dataclass(frozen=True, eq=False)
 class OddsNetwork:
-    """The margins over each rival, and the logarithm of the foil's odds, minus the log-odds that the foil must have.
+    """The margins over each rival and the foil's log-odds, each minus the log-odds that the foil must have.
 
     The log-odds -logsumexp(-m) are concave in the margins m and rise with each. They are at most the smallest margin,
-    so that the smallest of all these numbers is the last. The tangent at any margins is an upper bound, and their value
-    at lower bounds of the margins is a lower bound.
+    so the last output is always the smallest. A tangent of the log-odds is an upper bound. The log-odds of lower bounds
+    of the margins are a lower bound.
     """
 
     network: MarginNetwork

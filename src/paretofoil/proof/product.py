@@ -36,13 +36,13 @@ class RelaxedProduct:
         return AffineForm(center, slopes, radius)
 
     def back(self, rows: np.ndarray, offsets: np.ndarray) -> tuple[np.ndarray, tuple[np.ndarray, ...]]:
-        """Return offsets (B, R) plus those of upper bounds of rows (B, R, n), and rows of each operand."""
+        """Return upper bounds (offsets (B, R), rows of each operand) in which the operands replace the output."""
         offsets = offsets + rows_times(rows, self.offset) + rows_times(np.abs(rows), self.radius)
         rows = self.kind.spread(rows)
         return offsets, tuple(rows * slope[:, None, :] for slope in self.slopes)
 
     def terms(self, *terms: np.ndarray) -> np.ndarray:
-        """Return the sizes (B, n) of the terms of the relaxation, given those of the operands."""
+        """Return bounds (B, n) of the sums of absolute terms of the relaxation, given those of the operands."""
         # The error of a form is a share of its terms; products multiply it by the size of the other operand.
         sizes = [np.abs(x.center) + x.reach for x in self.operands]
         products = self.kind.total(sizes[-1] * terms[0] + sizes[0] * terms[-1])

@@ -316,5 +316,8 @@ def _width(ends: Ends) -> float:
 
 
 def _reachable(low: np.ndarray, high: np.ndarray) -> Ends:
-    """Return the ranges without impossible values: those with which no weights of the ranges sum to 1."""
+    """Return the ranges without impossible values.
+
+    A value of a weight is impossible if no values of the other weights in their ranges give a sum of 1.
+    """
     return np.maximum(low, 1.0 - (high.sum() - high)), np.minimum(high, 1.0 - (low.sum() - low))

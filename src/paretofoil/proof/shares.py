@@ -255,9 +255,9 @@ class ContestStack:
         return np.split(rows, range(_ROWS, len(rows), _ROWS)) if len(rows) else []
 
     def upper_bounds(self, state: np.ndarray, low: np.ndarray, high: np.ndarray, pairs: np.ndarray) -> HalfSpaces:
-        """Return upper bounds of leads in states (B,) over boxes low, high (B, d) of commands.
+        """Return upper bounds of the leads between actions in states (B,) over boxes low, high (B, d) of commands.
 
-        `pairs` (B, K) are numbers of A x A. The bounds are functions of the command.
+        `pairs` (B, K) are indices of pairs among the A x A margins. The bounds are functions of the command.
         """
         place = self.place[state]
         origin, scale, around = self.low[place], self.scale[place], self.around[place]
@@ -304,7 +304,7 @@ def _can_be_stacked(network: MarginNetwork) -> bool:
 
 
 def _among_all(network: MarginNetwork, valid: np.ndarray) -> MarginNetwork:
-    """Return the network of a contest between valid actions (A,) with A x A margins; other pairs have any margin."""
+    """Return the network of a contest between valid actions (A,) with A x A margins, arbitrary for other pairs."""
     pairs = np.outer(valid, valid) & ~np.eye(len(valid), dtype=bool)
     return network.only((np.cumsum(pairs) - 1).clip(0).tolist())
 

@@ -39,12 +39,12 @@ class RelaxedSoftmax:
         return AffineForm(center[:, 0] + self.offset, self._times(self.slopes, x.slopes), radius[:, 0] + self.radius)
 
     def back(self, rows: np.ndarray, offsets: np.ndarray) -> tuple[np.ndarray, tuple[np.ndarray, ...]]:
-        """Return offsets (B, R) plus those of upper bounds of rows (B, R, n), and rows of the operand."""
+        """Return upper bounds (offsets (B, R), rows (B, R, n)) in which the operand replaces the output."""
         offsets = offsets + rows_times(rows, self.offset) + rows_times(np.abs(rows), self.radius)
         return offsets, (self._times(self.slopes.swapaxes(-1, -2), rows),)
 
     def terms(self, terms: np.ndarray) -> np.ndarray:
-        """Return the sizes (B, n) of the terms of the relaxation, given those of the operand."""
+        """Return bounds (B, n) of the sums of absolute terms of the relaxation, given those of the operand."""
         return self._times(np.abs(self.slopes), terms[:, None])[:, 0] + np.abs(self.offset) + self.radius
 
     def _times(self, matrices: np.ndarray, rows: np.ndarray) -> np.ndarray:
@@ -77,8 +77,9 @@ def relax_softmax(kind: Softmax, least: np.ndarray, most: np.ndarray) -> tuple[R
 def shares(kind: Softmax, least: np.ndarray, most: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
     """Return the smallest and the largest outputs over intervals (B, n) of the input.
 
-    Bounds of p_i = sigmoid(x_i - logsumexp of the others) use the logarithm of the others' sum, because differences of
-    exponentials lose all digits. Small probabilities have small errors only as exponentials of their logarithms.
+    They are bounds of p_i = sigmoid(x_i - logsumexp of the others). The logsumexp is computed from the others only,
+    because a difference of exponentials would lose all digits. Each bound is the exponential of a logarithm, so the
+    relative error of a small probability is also small.
     """
     if kind.count == 1:
         return np.ones_like(least), np.ones_like(most)
@@ -92,7 +93,7 @@ def shares(kind: Softmax, least: np.ndarray, most: np.ndarray) -> tuple[np.ndarr
 
 
 def _of_others(x: np.ndarray) -> np.ndarray:
-    """Return the logarithms of the sums of exponentials of all other numbers of the last axis, which are several."""
+    """Return, for each number of the last axis (of at least two), the logsumexp of all others."""
     others = np.where(np.eye(x.shape[-1], dtype=bool), -np.inf, x[..., None, :])
     largest = others.max(axis=-1, keepdims=True)
     sums: np.ndarray = np.log(np.exp(others - largest).sum(axis=-1)) + largest[..., 0]

@@ -223,7 +223,8 @@ def upper_bounds(
     """Return upper bounds of the outputs over boxes low, high (B, d); `stretches` are those of the program.
 
     They hold for the deployed policy if `size` (B, d), the largest absolute value of each number of the command, is
-    given. The inputs are differences of numbers up to `folded` (d,), whose rounding errors they cover.
+    given. `folded` (d,) has the absolute value of the origin, which is folded into the biases; the bounds cover its
+    rounding errors.
     """
     basis, (count, dim), left = monomials(low.shape[1]), low.shape, iter(stretches)
     center, half = (low + high) / 2, (high - low) / 2
@@ -402,7 +403,7 @@ def _normalise(node: Node, norm: Norm, x: TaylorModel, models: Sequence[TaylorMo
 
 
 def _softmax(kind: Softmax, x: TaylorModel) -> TaylorModel:
-    """Return exp(x - mean) over its sum, as a product with a reciprocal; an interval where the sum is unknown.
+    """Return exp(x - mean) times the reciprocal of its sum; an interval where the sum cannot be bounded well.
 
     A softmax does not change if one number is subtracted from all inputs. The mean is weighted by the softmax of the
     centers, so that the sum is constant to the first order.

@@ -430,7 +430,7 @@ def wait_for_cluster(address: str, seconds: float, *, greets: bool = False) -> N
 
 
 def connect(address: str, seconds: float, *, greets: bool = False) -> None:
-    """Raise an OSError unless something listens at the address, and sends something first if it `greets`."""
+    """Raise an OSError if nothing listens at the address or, with `greets`, if the server does not send data first."""
     with socket.create_connection(_host_and_port(address), timeout=seconds) as connection:
         if greets and not connection.recv(1):
             raise ConnectionError("the connection was closed")

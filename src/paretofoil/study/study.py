@@ -151,7 +151,7 @@ def restore_study(configuration: Mapping[str, Any], sources: Mapping[str, str], 
     missing = [name for name in stored.agents if name not in sources]
     if missing:
         raise InvalidInput(
-            f"expected agents that were loaded by name or folder, got {brief(missing)}, defined in Python; "
+            f"expected agents that were loaded by name or folder, got {brief(missing)}, which a program defined; "
             "call run_study with the same study in that program"
         )
     study = make_study(
@@ -208,7 +208,7 @@ def restore_search(description: Mapping[str, Any]) -> Any:
     name, classes = read_value(str, description.get("class"), "the class of a search"), search_classes()
     if name not in classes:
         raise InvalidInput(
-            f"expected a registered search, got {brief(name)}, defined in Python; "
+            f"expected a registered search, got {brief(name)}, which a program defined; "
             "call run_study with the same study in that program"
         )
     kind: Any = classes[name]
