@@ -213,9 +213,9 @@ def _taxonomy(audit: Audit, complete: bool) -> Table:
     if complete:
         success, none, missed = (TAXONOMY[key] for key in ("success", "grid-infeasible", "search-limited"))
         note += (
-            " The authors' published rows have two results for some cases; if each case counts once, by its last "
-            f"result, {success:,}, {none:,} and {missed:,} cases have these outcomes, and "
-            f"{Proportion(success, success + missed)} % of the feasible cases are solved."
+            " The authors' published rows have two results for some cases. If each case counts once, by its last "
+            f"result, {success:,} are a success, {none:,} are infeasible by the grid and {missed:,} are missed by the "
+            f"search; {Proportion(success, success + missed)} % of the feasible cases are then solved."
         )
     return Table("CF-ZOO diagnosis with the grid", columns + paper_columns, tuple(lines), note)
 

@@ -112,9 +112,9 @@ def others_table(rows: OtherRows, ours: Mapping[str, Proportion]) -> Table:
         *("our agents: CF-ZOO [95 % CI]", "paper: CF-ZOO [95 % CI]"),
     )
     note = (
-        "CF-ZOO and Boundary answer every case of the stress test, but only two commands of the agents whose "
-        "environment is not in the paper's tables. The exact search answers the cases that neither of them solves. The "
-        "last two columns are about Fruit-Tree of depth 7."
+        "CF-ZOO and Boundary answer every case of the stress test. For agents whose environment is not in the paper's "
+        "tables, they answer the cases of only two commands. The exact search answers the cases that neither of them "
+        "solves. The last two columns are about Fruit-Tree of depth 7."
     )
     return Table("The authors' published agents", columns, tuple(lines), note)
 

@@ -394,8 +394,8 @@ def comparison(rows: Rows) -> Facts:
     width = next(commands_of(row)[-1] for row in study if row.agent == "minecart" and row.found)
     facts.say("fuel ranges over {} in the region, and an episode needs less than 2.", float(width[2]))
     facts.say("at most 12 commands of each front, the first 10 steps of each episode, and the 2 most probable foils")
-    facts.say(", B = 21,000). So is White-CW, with a confidence (the margin that the attack requires) of 0, which")
-    facts.say("margins show, or of 0.05, as their configuration says.")
+    facts.say(", B = 21,000). So is White-CW. Its confidence is the margin that the attack requires: 0, the value that")
+    facts.say("published margins imply, or 0.05, the value in their configuration.")
     _times(rows, facts)
     _ablation(rows, facts)
     return facts
@@ -635,8 +635,8 @@ def audit(rows: Rows) -> Facts:
     once = authors_data.TAXONOMY
     facts.say(
         "Success includes {} cases that only the budget of 100k solves (paper: {}). The authors' published rows have "
-        "two results for some cases; if each case counts once, by its last result, {}, {} and {} cases have these "
-        "outcomes, and {} [{},{}] % of the feasible cases are solved.",
+        "two results for some cases. If each case counts once, by its last result, {} are a success, {} are "
+        "infeasible by the grid and {} are missed by the search; {} [{},{}] % of the feasible cases are then solved.",
         *(sum(row.found for row in again.values()), paper_tables.AUDIT_RECOVERED),
         *(once["success"], once["grid-infeasible"], once["search-limited"]),
         rate(once["success"], once["success"] + once["search-limited"]),
@@ -665,8 +665,8 @@ def audit(rows: Rows) -> Facts:
     first, recommended, largest = (budgets[budget] for budget in ("3,001", "50,000", "100,000"))
     facts.say(
         "**Of the {} feasible cases that CF-ZOO as run misses with a budget of B = 3,001 queries, it solves {} with B "
-        "= 50,000 and {} with B = 100,000**: of all {} feasible cases, it solves {} [{},{}] % with the first budget, "
-        "{} [{},{}] % with the second and {} [{},{}] % with the third.",
+        "= 50,000 and {} with B = 100,000**: of all {} feasible cases, it solves {} [{},{}] % with B = 3,001, {} "
+        "[{},{}] % with B = 50,000 and {} [{},{}] % with B = 100,000.",
         *(len(missed), recommended["found"], largest["found"], feasible),
         *(budget["of all feasible cases [95 % CI]"] for budget in (first, recommended, largest)),
     )
@@ -968,7 +968,7 @@ def claims(rows: Rows) -> Facts:
         f"{{}} % (cluster [{{}},{{}}]) for `{search}` in the {region} region" for _, search, region in groups
     )
     shares = [few_entries(entries, search, 3) for entries, search, _ in groups]
-    facts.say(f"at most two change in these shares of the answers: {pieces}.", shares)
+    facts.say(f"three or more entries, the share of answers that change at most two is {pieces}.", shares)
     _gradients(rows, everything, facts)
     _horizons(rows, facts)
     _fronts(facts)
@@ -1228,8 +1228,8 @@ def _stability(rows: Rows, facts: Facts) -> None:
     facts.say("the distance at t + 1 divided by that at t.")
     facts.say("divided by the distance at t: 0 if the change stays the same, 2 if it is reversed.")
     facts.say(
-        "**An answer makes {} % of the agents of five other seeds take the foil, too**, and all of these agents in {} "
-        "[{},{}] % of {} questions.",
+        "**On average, {} % of the agents of five other seeds also take the foil under an answer.** In {} [{},{}] % of "
+        "{} questions, all of them do.",
         *(flipped(answers), rate_of(line.flipped == line.open for line in answers), len(answers)),
     )
     facts.say(

@@ -210,10 +210,10 @@ def _describe_authors(rows: OtherRows) -> str:
     white = "" if rows.comparison else " White-CW was not run on these agents."
     return (
         "The authors' repository has checkpoints and fronts of agents. They are not the agents of the paper: in the "
-        "states of its worked examples, their action probabilities are not those that it prints. We use the authors' "
-        "encodings, masks, search regions and step limits. The three checkpoints for Minecart are missing in the copy "
-        f"that we could read.{imported} The agents of Four-Room, Lander, Car and Reacher were not measured.{white} "
-        "`benchmarks/authors_agents.py` repeats the measurement."
+        "states of the worked examples, their action probabilities differ from those that the paper prints. We use "
+        "the authors' encodings, masks, search regions and step limits. The three checkpoints for Minecart are "
+        f"missing in the copy that we could read.{imported} The agents of Four-Room, Lander, Car and Reacher were not "
+        f"measured.{white} `benchmarks/authors_agents.py` repeats the measurement."
     )
 
 

@@ -31,8 +31,8 @@ def page(plan: Plan) -> Report:
     report.say(
         f"{PAPER_PROTOCOL} The exact search answered every case. CF-ZOO ran again, with larger budgets, on the cases "
         "that it had missed and that are not proven infeasible. The grid has 200 values per objective, for up to "
-        f"{plan.grid_dimension} objectives. It was run on the cases that the largest budget does not solve; of those "
-        "that are proven infeasible, on all with two objectives and on a sample of the others."
+        f"{plan.grid_dimension} objectives. It was run on the cases that the largest budget does not solve. Of the "
+        "proven infeasible cases, it was run on all with two objectives and on a sample of the others."
     )
     kept = [name for name in grid.columns if "% all" not in name]
     report.add(pick(grid, kept, title="The paper's diagnosis, with the grid", note=grid.note))
@@ -78,8 +78,8 @@ def _budget(budgets: Table) -> tuple[str, str]:
         f"**Of the {first['feasible cases missed at first']:,} feasible cases that CF-ZOO as run misses with a budget "
         f"of B = {first['budget B']:,} queries, it solves {recommended['found']} with B = "
         f"{recommended['budget B']:,} and {last['found']} with B = {last['budget B']:,}**: of all "
-        f"{rates[0].cases:,} feasible cases, it solves {rates[0]} % with the first budget, {rates[1]} % with the "
-        f"second and {rates[2]} % with the third.",
+        f"{rates[0].cases:,} feasible cases, it solves {rates[0]} % with B = {first['budget B']:,}, {rates[1]} % with "
+        f"B = {recommended['budget B']:,} and {rates[2]} % with B = {last['budget B']:,}.",
         "The paper recommends 50,000.",
     )
 

@@ -124,7 +124,7 @@ def _describe_sparsity(paper: Sequence[ChangedEntries], reachable: Sequence[Chan
     return (
         "An entry of the command counts as changed if it moves by more than 0.1 % of its range in the search region; "
         "the share in the authors' rows is computed in this way, too. The table is about CF-ZOO as run in the paper's "
-        f"region. Of commands with three or more entries, at most two change in these shares of the answers: {shares}. "
+        f"region. For commands with three or more entries, the share of answers that change at most two is {shares}. "
         "The closest command need not be sparse; ask for a sparse one by `sparse=True`."
     )
 
@@ -232,7 +232,9 @@ def _stages(table: Table, agents: int) -> tuple[str, str]:
     verb = "tells" if len(somewhere) == 1 else "tell"
     smaller = [name for name in somewhere if 1 not in sides[name]]
     which = "these measures" if smaller == somewhere else _listed(smaller)
-    direction = f"Well-trained agents have the smaller values of {which}." if smaller else ""
+    direction = (
+        f"Where they tell agents apart, well-trained agents have the smaller values of {which}." if smaller else ""
+    )
     return (
         f"**Explanations tell well-trained agents from poorly trained ones {extent}**: of {len(MEASURES)} measures of "
         f"explanations of {agents} agents, {len(somewhere) or 'none'} {verb} them apart in at least one of three "

@@ -40,8 +40,8 @@ def page(plan: Plan) -> Report:
         f"The cases are chosen as in the authors' code: at most {PAPER_COMPARISON.commands} commands of each front, "
         f"the first {PAPER_COMPARISON.steps} steps of each episode, and the {PAPER_COMPARISON.foils} most probable "
         f"foils of each step. {PAPER_PROTOCOL} CF-ZOO is as run by the authors (`{AS_RUN}`, B = 21,000). So is "
-        "White-CW, with a confidence (the margin that the attack requires) of 0, which the authors' published margins "
-        "show, or of 0.05, as their configuration says."
+        "White-CW. Its confidence is the margin that the attack requires: 0, the value that the authors' published "
+        "margins imply, or 0.05, the value in their configuration."
     )
     report.add(_by_environment(table), Picture.of(comparison_figure(table), "comparison", CAPTION))
     report.say("## Quality and cost", _reading())
@@ -177,7 +177,8 @@ def _describe_ablation(effects: Table, cases: int) -> str:
         f"Each variant lacks one component of CF-ZOO as run. Compared with CF-ZOO as run, {compared}. The sample has "
         f"{cases} cases of each environment in the reachable search region. Every search is limited to the same "
         f"number of queries, {COMPARED_AT:,} in the table. The *cone* is the part of the region that has the signs of "
-        "a front point; without it, the whole region is searched. *Bisect last* bisects no ray before all ends are "
-        "known. *Kappa 0* only requires that the foil has the largest probability. In the figure, `local-zoo` is ZOO "
-        "without rays, and `nearest-front` only tries the points of the front."
+        "a front point; without it, the whole region is searched. *Bisect last* queries the outer ends of rays "
+        "first, and then bisects the closest rays whose end is valid. *Kappa 0* only requires that the foil has the "
+        "largest probability. In the figure, `local-zoo` is ZOO without rays, and `nearest-front` only tries the "
+        "points of the front."
     )

@@ -8,8 +8,9 @@ TITLE = "Results"
 INTRODUCTION = (
     "We repeated the paper's experiments with our own agents, and added experiments. The headings link to the pages "
     "that have the tables and say how each result was measured; [terms](#terms) are explained below. All intervals "
-    "are 95 % confidence intervals: Wilson's after a rate, those of a bootstrap over episodes (and over agents where "
-    "there are several) after the word *cluster*, and Student's over seeds after *Student*; tables name all others."
+    "are 95 % confidence intervals: Wilson's after a rate. After the word *cluster*, they are from a bootstrap over "
+    "episodes, and over agents if there are several. After the word *Student*, they are Student's, over seeds. "
+    "Tables name all others."
 )
 TERMS = (
     "- **Case**: a state, a command there, and a *foil*, a valid action that the agent did not choose.\n"

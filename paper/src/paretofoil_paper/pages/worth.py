@@ -123,8 +123,8 @@ def _stability(rows: Sequence[TransferredAnswer], moved: list[dict[str, object]]
             f"{text(last['difference of the changes: median'])} times the length of the first change."
         )
     return (
-        f"**An answer makes {flipped:.0f} % of the agents of five other seeds take the foil, too**, and all of these "
-        f"agents in {every} % of {every.cases:,} questions.",
+        f"**On average, {flipped:.0f} % of the agents of five other seeds also take the foil under an answer.** In "
+        f"{every} % of {every.cases:,} questions, all of them do.",
         step,
     )
 
