@@ -206,14 +206,14 @@ def _proofs_table(plan: Plan, rows: Rows) -> Table:
         scores = [spearman([getattr(r, score) for r in group], middle) if known else None for score in SCORES]
         return (
             *(name, len(group), *(share(group, verdict) for verdict in verdicts)),
-            *(float(np.median(width)), float(np.max(width)), float(np.mean(middle)) if known else None, *scores),
+            *(float(np.median(width)), float(np.max(width)), float(np.median(middle)) if known else None, *scores),
         )
 
     groups = {ENVIRONMENTS[name]: [r for r in rows if plan.names[r.agent] == name] for name in plan.agents}
     lines = tuple(line(name, group) for name, group in groups.items())
     columns = (
         *("environment", "steps", "proven active [95 % CI]", "proven inert [95 % CI]"),
-        *("scan contradicted [95 % CI]", "width: median", "width: largest", "mean share that changes"),
+        *("scan contradicted [95 % CI]", "width: median", "width: largest", "median share that changes"),
         *("Spearman: KL", "TV", "JS", "flip"),
     )
     note = (

@@ -1283,7 +1283,7 @@ def _influence(rows: Rows, facts: Facts) -> None:
         if np.median([line.upper - line.lower for line in mine]) > 0.1:
             return cells
         return cells | {
-            "mean share that changes": float(np.mean(middle)),
+            "median share that changes": float(np.median(middle)),
             "Spearman: KL": float(stats.spearmanr([line.kl for line in mine], middle).statistic),
             "flip": float(stats.spearmanr([line.flip for line in mine], middle).statistic),
         }

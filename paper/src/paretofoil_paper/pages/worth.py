@@ -78,7 +78,7 @@ def page(plan: Plan) -> Report:
     report.add(transfer, moved)
     report.say("## Does the command matter at all?", _describe_influence())
     scores, proofs = influence_tables(plan, influences)
-    shown = ("environment", "steps", "proven active [95 % CI]", "proven inert [95 % CI]", "mean share that changes")
+    shown = ("environment", "steps", "proven active [95 % CI]", "proven inert [95 % CI]", "median share that changes")
     report.add(pick(proofs, (*shown, "Spearman: KL", "flip")))
     report.appendix += [table, continuation_table(plan, attainable), outcomes, robustness, scores, proofs]
     if other_seed:
