@@ -197,6 +197,16 @@ class TestWideNetworks:
         asked = 12 * 3 * len(lines)
         says("wide-networks", f"All {asked} are settled, in {spent / asked:.2f} CPU seconds")
 
+    def test_how_many_questions_with_six_objectives_are_settled(self) -> None:
+        lines = tables("wide-networks")[5]
+        now, before = (round(sum(column(lines, f"{when}: settled"))) for when in ("now", "before"))
+        asked = 2 * len(lines)
+        says(
+            "wide-networks",
+            f"{now} of {asked} questions are settled within ten seconds each",
+            f"settles {before} of them",
+        )
+
     def test_how_many_questions_with_nine_objectives_are_settled(self) -> None:
         *_, euclidean, largest = tables("wide-networks")
         assert {line["d"] for line in (*euclidean, *largest)} == {"9"}

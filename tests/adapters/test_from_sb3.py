@@ -194,7 +194,7 @@ def test_what_cannot_be_used_is_refused_with_a_sentence() -> None:
     several = {name: np.repeat(np.asarray(part)[None], 2, axis=0) for name, part in seen.items()}
     vector = sb3.PPO("MlpPolicy", Vector(), device="cpu")
     cases: list[tuple[Any, Any, dict[str, Any], str]] = [
-        (torch.nn.Linear(1, 1), seen, {}, r"expected a model of Stable-Baselines3 \(of a file, .*\), got Linear"),
+        (torch.nn.Linear(1, 1), seen, {}, r"expected a model of Stable-Baselines3 \(load a file with .*\), got Linear"),
         (vector, seen, {}, "a model whose observation is a Dict with a command, got Box"),
         (model, seen, {"command": "desired_gaol"}, r"got 'desired_gaol' \(did you mean desired_goal\?\)"),
         (model, seen, {"command": "mode"}, r"a command of real numbers \(a Box of floats\), got Discrete\(3\)"),
